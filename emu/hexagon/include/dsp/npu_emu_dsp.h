@@ -1,0 +1,48 @@
+// What an NPU program may call under the emulator in place of instructions that a PC does not have: the user DMA engine,
+// cache line operations, counters. On a device these are single instructions; a program's platform layer chooses.
+//
+// One DMA engine per thread, as on a device. Descriptors are the device's (16 bytes 1D, 32 bytes 2D), at 16-byte aligned
+// addresses. A descriptor's next word is 32 bits: in a native build it names the address with the same upper half as the
+// descriptor it stands in, so a ring must not cross a 4 GiB line (npu_emu_low_alloc gives memory that can't). Source and
+// destination are 32-bit addresses: mapped buffers and VTCM are always below 4 GiB.
+//
+// Everything a device would answer with silent corruption or a hang is reported on stderr and counted ("dma_faults"): bad
+// alignment, unknown type, a range that leaves its mapping or is not mapped, a write to a read-only mapping, type 9 before
+// v75, type 10 before v81. The engine then stops in state error with the syndrome of the device.
+#ifndef NPU_EMU_DSP_H
+#define NPU_EMU_DSP_H
+
+#include <stdint.h>
+
+#define NPU_EMU_DM0_IDLE  0u
+#define NPU_EMU_DM0_RUN   1u
+#define NPU_EMU_DM0_ERROR 2u
+
+void npu_emu_dmstart(void *next);
+void npu_emu_dmlink(void *tail, void *next);
+// These return DM0: state in bits 1:0, descriptor address above.
+uint32_t npu_emu_dmpoll(void);
+uint32_t npu_emu_dmwait(void);
+uint32_t npu_emu_dmpause(void);
+void npu_emu_dmresume(uint32_t dm0);
+void npu_emu_dmsyncht(void);
+// DM2 priority and limits (kept, without effect), DM4 syndrome, DM5 faulting address.
+uint32_t npu_emu_dmcfgrd(uint32_t index);
+void npu_emu_dmcfgwr(uint32_t index, uint32_t value);
+
+// Cache operations on the 128-byte line of |address|: write back, drop, both.
+void npu_emu_dccleana(const void *address);
+void npu_emu_dcinva(const void *address);
+void npu_emu_dccleaninva(const void *address);
+
+// Zeroed memory below 4 GiB, |align| a power of two; NULL when there is none.
+void *npu_emu_low_alloc(uint32_t bytes, uint32_t align);
+void npu_emu_low_free(void *memory);
+
+// Marks a point of the program by name ("op", …), so that a fault can be set on its n-th passing.
+void npu_emu_event(const char *name);
+
+// Hexagon version of the emulated device, e.g. 73.
+uint32_t npu_emu_arch(void);
+
+#endif

@@ -1,0 +1,30 @@
+// The one private call of the emulated libcdsprpc.so. Real libraries don't have it: look it up with dlsym, and its absence
+// means "this is no emulator". The keys, their values and defaults are listed by npu_emu_describe and in
+// emu/hexagon/README.md.
+#ifndef NPU_EMU_H
+#define NPU_EMU_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Sets |key| to |value| for sessions opened afterwards (key "fault" also for calls already running). Returns 0, or an AEE
+// code: 0x14 the key is unknown, 0x0E the value is not one the key takes. May be called from any thread.
+typedef int npu_emu_configure_fn(const char *key, const char *value);
+
+// One line per key, "key  values  default: what it does"; a static string that needs no freeing.
+typedef const char *npu_emu_describe_fn(void);
+
+// Reads a counter or state word of the session with effective domain id |domain| (for tests and measurements): "pid",
+// "mapped_bytes", "mappings", "dma_descriptors", "dma_bytes", "invokes", "cache_ops", "power_votes", "dma_faults",
+// "small_stacks". Returns 0, 0x14 for an unknown name, 0x0E without a live process.
+typedef int npu_emu_query_fn(int domain, const char *name, unsigned long long *value);
+
+int npu_emu_configure(const char *key, const char *value);
+const char *npu_emu_describe(void);
+int npu_emu_query(int domain, const char *name, unsigned long long *value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
