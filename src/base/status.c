@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 
 static const struct {
-    npu_status  status;
+    npu_status status;
     const char *name;
     const char *text;
 } statuses[] = {
@@ -35,7 +35,7 @@ npu_status npu_fail(npu_error *err, npu_status status, const char *code, const c
     err->status = status;
     snprintf(err->code, sizeof err->code, "%s", code);
 
-    char    raw[sizeof err->text * 2];
+    char raw[sizeof err->text * 2];
     va_list args;
     va_start(args, format);
     int n = vsnprintf(raw, sizeof raw, format, args);

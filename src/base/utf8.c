@@ -9,7 +9,7 @@ size_t npu_utf8_decode(const char *s, size_t n, uint32_t *code_point) {
         *code_point = b[0];
         return 1;
     }
-    size_t   len = b[0] >= 0xF0 ? 4 : b[0] >= 0xE0 ? 3 : 2;
+    size_t len = b[0] >= 0xF0 ? 4 : b[0] >= 0xE0 ? 3 : 2;
     uint32_t min = len == 4 ? 0x10000 : len == 3 ? 0x800 : 0x80;
     if (b[0] < 0xC2 || b[0] > 0xF4 || len > n) return 1;
     uint32_t cp = b[0] & (0xFFu >> (len + 1));
@@ -59,10 +59,10 @@ void npu_utf8_sanitize(char *out, size_t out_size, const char *s, size_t n) {
     size_t used = 0;
     for (size_t i = 0; i < n;) {
         uint32_t cp;
-        size_t   len = npu_utf8_decode(s + i, n - i, &cp);
-        char     replaced = '?';
-        int      plain = cp != UINT32_MAX && cp >= 0x20 && !(cp >= 0x7F && cp < 0xA0);
-        size_t   out_len = plain ? len : 1;
+        size_t len = npu_utf8_decode(s + i, n - i, &cp);
+        char replaced = '?';
+        int plain = cp != UINT32_MAX && cp >= 0x20 && !(cp >= 0x7F && cp < 0xA0);
+        size_t out_len = plain ? len : 1;
         if (used + out_len + (i + len < n ? 3 : 0) + 1 > out_size) {
             memcpy(out + used, "...", 3);
             used += 3;

@@ -10,10 +10,22 @@
 
 static void decodes_only_shortest_valid_forms(void **state) {
     (void)state;
-    static const struct { const char *s; size_t used; uint32_t cp; } rows[] = {
-        {"A", 1, 'A'}, {"\xC3\xA9", 2, 0xE9}, {"\xE2\x82\xAC", 3, 0x20AC}, {"\xF0\x9F\x98\x80", 4, 0x1F600},
-        {"\xC0\x80", 1, UINT32_MAX}, {"\xE0\x80\x80", 1, UINT32_MAX}, {"\xED\xA0\x80", 1, UINT32_MAX},
-        {"\xF4\x90\x80\x80", 1, UINT32_MAX}, {"\x80", 1, UINT32_MAX}, {"\xE2\x82", 1, UINT32_MAX}, {"\xFF", 1, UINT32_MAX},
+    static const struct {
+        const char *s;
+        size_t used;
+        uint32_t cp;
+    } rows[] = {
+        {"A", 1, 'A'},
+        {"\xC3\xA9", 2, 0xE9},
+        {"\xE2\x82\xAC", 3, 0x20AC},
+        {"\xF0\x9F\x98\x80", 4, 0x1F600},
+        {"\xC0\x80", 1, UINT32_MAX},
+        {"\xE0\x80\x80", 1, UINT32_MAX},
+        {"\xED\xA0\x80", 1, UINT32_MAX},
+        {"\xF4\x90\x80\x80", 1, UINT32_MAX},
+        {"\x80", 1, UINT32_MAX},
+        {"\xE2\x82", 1, UINT32_MAX},
+        {"\xFF", 1, UINT32_MAX},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         uint32_t cp;
@@ -26,9 +38,9 @@ static void every_code_point_round_trips(void **state) {
     (void)state;
     for (uint32_t cp = 0; cp <= 0x10FFFF; cp++) {
         if (cp >= 0xD800 && cp <= 0xDFFF) continue;
-        char     s[4];
+        char s[4];
         uint32_t back;
-        size_t   n = npu_utf8_encode(cp, s);
+        size_t n = npu_utf8_encode(cp, s);
         assert_int_equal(npu_utf8_decode(s, n, &back), n);
         assert_int_equal(back, cp);
         for (size_t cut = 1; cut < n; cut++) assert_int_equal(npu_utf8_incomplete_tail(s, cut), cut);
@@ -39,7 +51,7 @@ static void every_code_point_round_trips(void **state) {
 static void error_texts_are_one_clean_line(void **state) {
     (void)state;
     npu_error err;
-    char      long_name[2000];
+    char long_name[2000];
     memset(long_name, 'x', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = 0;
     assert_int_equal(npu_fail(&err, NPU_INVALID, "a.b", "key %s", "evil\x1B[2J\n\xFF"), NPU_INVALID);

@@ -1,0 +1,52 @@
+/* The one table that lists the targets of this build, and look-up by name. */
+#include "target/target.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const npu_target_ops npu_target_hexagon, npu_target_xdna;
+
+static const npu_target_ops *const targets[] = {
+    &npu_target_host,
+#ifdef NPU_TARGET_HEXAGON
+    &npu_target_hexagon,
+#endif
+#ifdef NPU_TARGET_XDNA
+    &npu_target_xdna,
+#endif
+    &npu_target_null,
+};
+
+const npu_target_ops *npu_target_at(unsigned i) {
+    return i < sizeof targets / sizeof targets[0] ? targets[i] : NULL;
+}
+
+npu_status npu_target_find(const char *name, const npu_target_ops **out, npu_error *err) {
+    char list[128] = "";
+    size_t used = 0;
+    for (unsigned i = 0; npu_target_at(i); i++) {
+        const npu_target_ops *t = npu_target_at(i);
+        if (!t->is_npu) continue;
+        if (!strcmp(t->name, name)) {
+            *out = t;
+            return NPU_OK;
+        }
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", t->name);
+    }
+    return npu_fail(err, NPU_REFUSED, "target.unknown", "--npu-target %s: this build has no such target (compiled: %s)",
+                    name, used ? list : "none");
+}
+
+static const struct {
+    unsigned role;
+    const char *name;
+} roles[] = {
+#define NPU_ROLE(NAME, value, name, text) {value, name},
+#include "target/npu_roles.def"
+};
+
+const char *npu_role_name(unsigned role) {
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
+        if (roles[i].role == role) return roles[i].name;
+    return "none";
+}

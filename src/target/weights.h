@@ -1,0 +1,40 @@
+/* Roles, and the weight source: the only origin of weights for every target. */
+#ifndef NPU_TARGET_WEIGHTS_H
+#define NPU_TARGET_WEIGHTS_H
+
+#include <stdint.h>
+
+#include "npu/status.h"
+#include "wire/tensor.h"
+
+typedef enum npu_role {
+#define NPU_ROLE(NAME, value, name, text) NPU_ROLE_##NAME = value,
+#include "target/npu_roles.def"
+} npu_role;
+
+typedef enum npu_weight_part { NPU_PART_WEIGHT = 0, NPU_PART_BIAS = 1, NPU_PART_FREQS = 2 } npu_weight_part;
+
+/* The name of a role in lower case ("attn_norm"), "none" for a value that is not in the list. */
+const char *npu_role_name(unsigned role);
+
+/* One weight as the file holds it: raw GGUF blocks, read only. */
+typedef struct npu_weight {
+    const char *name; /* the GGUF tensor's name */
+    const void *data;
+    uint64_t bytes;
+    uint8_t type; /* GGUF type number */
+    uint32_t ne[NPU_MAX_DIMS];
+    uint64_t nb[NPU_MAX_DIMS];
+    uint32_t file; /* which file of a split model, and where in it: how the host target uses it in place */
+    uint64_t file_offset;
+} npu_weight;
+
+/* get: fills |out| for (layer, role, part); layer is NPU_NO_LAYER outside the layers. NPU_NOT_FOUND when the model has
+ * no such weight (an optional bias). The data stays valid until the source is closed by its owner. Any thread. */
+typedef struct npu_weight_source {
+    void *context;
+    npu_status (*get)(void *context, unsigned layer, npu_role role, npu_weight_part part, npu_weight *out,
+                      npu_error *err);
+} npu_weight_source;
+
+#endif
