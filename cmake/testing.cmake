@@ -3,6 +3,7 @@
 # that skipped one of its parts. tests/support has the few lines that a C or a Python test needs for that.
 option(NPU_REQUIRE "what a test needs must be there: a skipped test is a failure" OFF)
 option(NPU_FULL "also the tests of the full tier" OFF)
+set(NPU_SUITE "" CACHE STRING "goes before the names of tests, to tell build kinds apart")
 set(NPU_SHARED "${PROJECT_SOURCE_DIR}/../shared" CACHE PATH "folder of the reference cases")
 
 # Sets what every test gets: environment, skip code, time limit in seconds.
@@ -16,26 +17,50 @@ function(npu_test_properties name timeout)
   endif()
 endfunction()
 
-# npu_command_test(NAME COMMAND… [SANITIZED] [FULL] [TIMEOUT seconds] [LABELS …])
+# npu_command_test(NAME COMMAND… [SANITIZED] [FULL] [SERIAL] [TIMEOUT seconds] [LABELS …])
 # A test that is any command. It runs in the release suite; SANITIZED: in the sanitizer suites too; FULL: only in the full
-# tier (make check-full). In COMMAND a generator expression such as $<TARGET_FILE:npu_cli> may be used.
+# tier (make check-full); SERIAL: with no other test beside it (one that measures time). In COMMAND a generator expression
+# such as $<TARGET_FILE:npu_cli> may be used.
 function(npu_command_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 T "SANITIZED;FULL" "TIMEOUT" "LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 T "SANITIZED;FULL;SERIAL" "TIMEOUT" "LABELS")
   if((T_FULL AND NOT NPU_FULL) OR (NPU_SANITIZE AND NOT T_SANITIZED))
     return()
   endif()
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300)
   endif()
+  set(name ${NPU_SUITE}${name})
   add_test(NAME ${name} COMMAND ${T_UNPARSED_ARGUMENTS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   npu_test_properties(${name} ${T_TIMEOUT})
+  if(T_SERIAL)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
   if(T_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}")
   endif()
 endfunction()
 
-# npu_python_test(NAME script.py [args…] [SANITIZED] [FULL] [TIMEOUT seconds] [LABELS …])
+# npu_python_test(NAME script.py [args…] [the same options])
 # A Python script, run by the Python of scripts/venv (gguf, numpy, ziglang); its name is relative to tests/.
 function(npu_python_test name script)
   npu_command_test(${name} ${PROJECT_SOURCE_DIR}/scripts/py ${PROJECT_SOURCE_DIR}/tests/${script} ${ARGN})
+endfunction()
+
+# npu_program_test(SOURCE [libraries…]): a C program that is a test, in every suite; it is named after its file.
+function(npu_program_test source)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE NPU_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE npu_static npu_flags ${ARGN})
+  npu_command_test(${name} ${name} SANITIZED)
+endfunction()
+
+# Adds every optest_*.c, beside the code or in tests/.
+function(npu_optests)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/optest_*.c ${PROJECT_SOURCE_DIR}/wire/optest_*.c
+       ${PROJECT_SOURCE_DIR}/tests/optest_*.c)
+  foreach(source ${sources})
+    npu_program_test(${source})
+  endforeach()
 endfunction()
