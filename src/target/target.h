@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "npu/log.h"
+#include "npu/mode.h"
 #include "npu/status.h"
 #include "target/weights.h"
 #include "wire/op.h"
@@ -23,8 +24,6 @@
 
 typedef struct npu_target npu_target;
 typedef struct npu_plan npu_plan; /* src/plan/plan.h */
-
-typedef enum npu_mode { NPU_MODE_DEFAULT, NPU_MODE_EXACT, NPU_MODE_FAST } npu_mode; /* docs/numerics.md */
 
 /* How to open a target; {0} is a sensible default everywhere. Strings stay the caller's and must outlive the target. */
 typedef struct npu_target_params {
