@@ -13,7 +13,7 @@ typedef enum npu_log_level { NPU_LOG_ERROR, NPU_LOG_WARN, NPU_LOG_INFO, NPU_LOG_
 
 typedef struct npu_logger {
     void (*callback)(void *context, npu_log_level level, const char *text); /* NULL: log nothing */
-    void         *context;
+    void *context;
     npu_log_level level; /* messages above this level are not formatted */
 } npu_logger;
 

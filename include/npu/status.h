@@ -22,8 +22,8 @@ typedef enum npu_status {
 /* A caller-owned record of one failure; start it at {0}. No allocation, may be copied freely. */
 typedef struct npu_error {
     npu_status status;
-    char       code[48];  /* stable dotted name, e.g. "gguf.bad_magic"; tests and scripts match on it */
-    char       text[464]; /* one line, no newline: what failed, with names and numbers */
+    char code[48];  /* stable dotted name, e.g. "gguf.bad_magic"; tests and scripts match on it */
+    char text[464]; /* one line, no newline: what failed, with names and numbers */
 } npu_error;
 
 /* The name of a status in lower case ("device_lost"); "unknown" for a value that is not in the list. */
@@ -39,14 +39,14 @@ NPU_API const char *npu_status_text(npu_status status);
 #if defined(__GNUC__)
 __attribute__((format(printf, 4, 5)))
 #endif
-npu_status npu_fail(npu_error *err, npu_status status, const char *code, const char *format, ...);
+npu_status
+npu_fail(npu_error *err, npu_status status, const char *code, const char *format, ...);
 
 /* The one control-flow macro of the project: passes a failing status up unchanged. */
-#define NPU_TRY(expr)                             \
-    do {                                          \
-        npu_status npu_try_status_ = (expr);      \
-        if (npu_try_status_ != NPU_OK)            \
-            return npu_try_status_;               \
+#define NPU_TRY(expr)                                          \
+    do {                                                       \
+        npu_status npu_try_status_ = (expr);                   \
+        if (npu_try_status_ != NPU_OK) return npu_try_status_; \
     } while (0)
 
 #ifdef __cplusplus
