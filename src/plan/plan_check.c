@@ -1,0 +1,88 @@
+/* Compares a plan that somebody brought with the one that was just derived; names the first difference. */
+#include "plan/plan.h"
+
+#include <string.h>
+
+static npu_status check_model(const npu_plan *a, const npu_plan *b, npu_error *err) {
+    if (strcmp(a->architecture, b->architecture) != 0)
+        return npu_fail(err, NPU_REFUSED, "plan.model", "the plan is for architecture %s, the model is %s",
+                        a->architecture, b->architecture);
+    if (a->n_layers != b->n_layers || a->n_entries != b->n_entries)
+        return npu_fail(err, NPU_REFUSED, "plan.model", "the plan has %u layers and %u ops, the model %u and %u",
+                        a->n_layers, a->n_entries, b->n_layers, b->n_entries);
+    for (uint32_t i = 0; i < a->n_facts || i < b->n_facts; i++) {
+        if (i >= a->n_facts || i >= b->n_facts || strcmp(a->facts[i].name, b->facts[i].name) != 0)
+            return npu_fail(err, NPU_REFUSED, "plan.model", "the plan has %u model facts, the model %u", a->n_facts,
+                            b->n_facts);
+        if (strcmp(a->facts[i].value, b->facts[i].value) != 0)
+            return npu_fail(err, NPU_REFUSED, "plan.model", "the plan says %s = %s, the model %s (%s)",
+                            a->facts[i].name, a->facts[i].value, b->facts[i].value, b->facts[i].key);
+    }
+    return NPU_OK;
+}
+
+static npu_status check_target(const npu_plan *a, const npu_plan *b, npu_error *err) {
+    if (strcmp(a->target, b->target) != 0)
+        return npu_fail(err, NPU_REFUSED, "plan.target", "the plan is for target %s, asked for is %s", a->target,
+                        b->target);
+    if (strcmp(a->caps.generation, b->caps.generation) != 0)
+        return npu_fail(err, NPU_REFUSED, "plan.generation", "the plan is for %s %s, the device is %s", a->target,
+                        a->caps.generation, b->caps.generation);
+    const npu_hw *want = &a->caps.hw, *have = &b->caps.hw;
+    const struct {
+        const char *name;
+        uint64_t want, have;
+    } rows[] = {
+        {"max_rows", a->caps.max_rows, b->caps.max_rows},
+        {"prefill_rows", a->caps.prefill_rows, b->caps.prefill_rows},
+        {"devices", a->caps.devices, b->caps.devices},
+        {"threads", want->threads, have->threads},
+        {"vtcm_bytes", want->vtcm_bytes, have->vtcm_bytes},
+        {"window_bytes", want->window_bytes, have->window_bytes},
+        {"max_buffer_bytes", want->max_buffer_bytes, have->max_buffer_bytes},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].have < rows[i].want)
+            return npu_fail(err, NPU_REFUSED, "plan.caps", "the plan needs %s %llu, the device has %llu", rows[i].name,
+                            (unsigned long long)rows[i].want, (unsigned long long)rows[i].have);
+    return NPU_OK;
+}
+
+static npu_status check_settings(const npu_plan_settings *a, const npu_plan_settings *b, npu_error *err) {
+    if (a->mode != b->mode)
+        return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for another mode than asked for");
+    if (a->kv_type != b->kv_type)
+        return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for another --kv type");
+    if (a->ctx != b->ctx || a->n_seq != b->n_seq)
+        return npu_fail(err, NPU_REFUSED, "plan.settings",
+                        "the plan is for --ctx %u and %u sequences, asked for are %u and %u", a->ctx, a->n_seq, b->ctx,
+                        b->n_seq);
+    if (a->decode_rows != b->decode_rows || a->prefill_rows != b->prefill_rows)
+        return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for %u and %u rows, asked for are %u and %u",
+                        a->decode_rows, a->prefill_rows, b->decode_rows, b->prefill_rows);
+    return NPU_OK;
+}
+
+static npu_status check_entries(const npu_plan *a, const npu_plan *b, npu_error *err) {
+    for (uint32_t i = 0; i < a->n_entries; i++) {
+        const npu_plan_entry *x = &a->entries[i], *y = &b->entries[i];
+        const char *what = x->layer != y->layer || x->role != y->role || x->code != y->code ? "another op"
+                           : x->K != y->K || x->N != y->N                                   ? "other dims"
+                           : x->type != y->type || x->bytes != y->bytes                     ? "other weights"
+                           : strcmp(x->image, y->image) != 0                                ? "another image kind"
+                           : x->on_device && !y->on_device ? "the device, which does not take it"
+                                                           : NULL;
+        if (what)
+            return npu_fail(err, NPU_REFUSED, "plan.entry", "entry %u (layer %d, %s): the plan has %s%s%s", i,
+                            y->layer == NPU_NO_LAYER ? -1 : (int)y->layer, npu_role_name(y->role), what,
+                            y->why[0] ? ": " : "", y->why);
+    }
+    return NPU_OK;
+}
+
+npu_status npu_plan_check(const npu_plan *given, const npu_plan *derived, npu_error *err) {
+    NPU_TRY(check_model(given, derived, err));
+    NPU_TRY(check_target(given, derived, err));
+    NPU_TRY(check_settings(&given->settings, &derived->settings, err));
+    return check_entries(given, derived, err);
+}

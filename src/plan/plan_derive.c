@@ -1,0 +1,123 @@
+/* Derivation of a plan from the model's graphs and a target's caps: one entry per op. Opens nothing. */
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan_hash.h"
+#include "wire/format.h"
+
+static void copy(char *out, size_t out_size, const char *text) {
+    snprintf(out, out_size, "%s", text ? text : "");
+}
+
+static void add_weight(npu_plan_entry *e, const npu_plan_request *r, const npu_graph *g, uint16_t index) {
+    const npu_tensor *t = &g->tensors[index];
+    const npu_weight_ref *ref = &g->weights[index];
+    npu_weight w;
+    if (!(t->flags & NPU_TENSOR_WEIGHT) || e->n_tensors == NPU_PLAN_MAX_TENSORS) return;
+    if (r->source->get(r->source->context, ref->layer, ref->role, ref->part, &w, NULL) != NPU_OK) return;
+    if (e->n_tensors == 0) e->type = w.type;
+    e->bytes += w.bytes;
+    copy(e->tensors[e->n_tensors++], sizeof e->tensors[0], w.name);
+}
+
+/* K and N are those of the product; other ops say the row length they work on. */
+static void set_dims(npu_plan_entry *e, const npu_graph *g, const npu_op *op) {
+    const npu_tensor *x = &g->tensors[op->src[0]];
+    const npu_tensor *y = op->dst[0] == NPU_NO_TENSOR ? x : &g->tensors[op->dst[0]];
+    e->K = e->real_k = x->ne[0];
+    e->N = e->real_n = y->ne[0];
+    if (op->code != NPU_OP_MUL_MAT) return;
+    for (int i = 1; i < NPU_OP_DSTS; i++)
+        if (op->dst[i] != NPU_NO_TENSOR) e->N = e->real_n += g->tensors[op->dst[i]].ne[0];
+}
+
+static void make_entry(npu_plan_entry *e, const npu_plan_request *r, uint32_t i) {
+    const npu_op *op = &r->decode->ops[i];
+    e->layer = op->layer;
+    e->role = op->role;
+    e->code = op->code;
+    copy(e->image, sizeof e->image, "gguf");
+    set_dims(e, r->decode, op);
+    for (int s = 0; s < NPU_OP_SRCS; s++)
+        if (op->src[s] != NPU_NO_TENSOR) add_weight(e, r, r->decode, op->src[s]);
+
+    if (!r->target) {
+        copy(e->why, sizeof e->why, "no device target was asked for");
+        return;
+    }
+    const char *why = NULL;
+    e->on_device = r->target->supports &&
+                   r->target->supports(&r->caps, r->settings.mode, op, r->decode->tensors, &why) &&
+                   r->target->supports(&r->caps, r->settings.mode, &r->prefill->ops[i], r->prefill->tensors, &why);
+    if (!e->on_device) copy(e->why, sizeof e->why, why ? why : "the target takes no graph ops");
+}
+
+static bool same_ops(const npu_graph *a, const npu_graph *b) {
+    if (a->n_ops != b->n_ops) return false;
+    for (uint32_t i = 0; i < a->n_ops; i++)
+        if (a->ops[i].code != b->ops[i].code || a->ops[i].layer != b->ops[i].layer || a->ops[i].role != b->ops[i].role)
+            return false;
+    return true;
+}
+
+npu_status npu_plan_derive(const npu_plan_request *r, npu_plan **out, npu_error *err) {
+    *out = NULL;
+    if (!same_ops(r->decode, r->prefill))
+        return npu_fail(err, NPU_INTERNAL, "plan.graphs", "decode and prefill graphs have different ops");
+
+    npu_plan *p = calloc(1, sizeof *p);
+    if (p) {
+        p->facts = calloc(r->n_facts ? r->n_facts : 1, sizeof *p->facts);
+        p->entries = calloc(r->decode->n_ops ? r->decode->n_ops : 1, sizeof *p->entries);
+    }
+    if (!p || !p->facts || !p->entries) {
+        npu_plan_free(p);
+        return npu_fail(err, NPU_NO_MEMORY, "plan.memory", "no memory for a plan of %u ops", r->decode->n_ops);
+    }
+    p->version = NPU_PLAN_VERSION;
+    copy(p->architecture, sizeof p->architecture, r->architecture);
+    copy(p->model_name, sizeof p->model_name, r->model_name);
+    copy(p->target, sizeof p->target, r->target ? r->target->name : "host");
+    p->n_layers = r->n_layers;
+    p->caps = r->caps;
+    p->settings = r->settings;
+    p->state_bytes = r->decode->state_bytes;
+    p->compute_bytes =
+        r->prefill->compute_bytes > r->decode->compute_bytes ? r->prefill->compute_bytes : r->decode->compute_bytes;
+    p->n_facts = r->n_facts;
+    if (r->n_facts) memcpy(p->facts, r->facts, r->n_facts * sizeof *p->facts);
+    p->n_entries = r->decode->n_ops;
+    for (uint32_t i = 0; i < p->n_entries; i++) {
+        make_entry(&p->entries[i], r, i);
+        p->weight_bytes += p->entries[i].bytes;
+    }
+    npu_status status = npu_plan_hash(p, p->hash, err);
+    if (status != NPU_OK) {
+        npu_plan_free(p);
+        return status;
+    }
+    *out = p;
+    return NPU_OK;
+}
+
+void npu_plan_free(npu_plan *plan) {
+    if (!plan) return;
+    free(plan->facts);
+    free(plan->entries);
+    free(plan);
+}
+
+uint32_t npu_plan_fallbacks(const npu_plan *plan, const npu_plan_entry **first) {
+    uint32_t n = 0;
+    if (first) *first = NULL;
+    if (!strcmp(plan->target, "host")) return 0;
+    for (uint32_t i = 0; i < plan->n_entries; i++) {
+        if (plan->entries[i].on_device) continue;
+        if (first && !n) *first = &plan->entries[i];
+        n++;
+    }
+    return n;
+}
