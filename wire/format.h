@@ -17,6 +17,7 @@ extern "C" {
 typedef enum npu_type {
 #define NPU_FORMAT(NAME, code, name, values, bytes, group, flags) NPU_TYPE_##NAME = code,
 #include "wire/npu_formats.def"
+    NPU_TYPE_I32 = 26,  /* row ids, positions, spans: a tensor's type, but no format of weights, so it has no row */
     NPU_TYPE_LIMIT = 40 /* all codes are below; size of a table indexed by code */
 } npu_type;
 
