@@ -1,0 +1,23 @@
+/* MXFP4 (OCP microscaling): 32 values; one byte of exponent, then 16 bytes, value j in the low and j + 16 in the high
+ * half of byte j. A value is a 4-bit float (sign, two bits of exponent, one of fraction) times 2^(exponent - 127). */
+#include "quant/quant_internal.h"
+
+/* The sixteen 4-bit floats times two, so that they are whole. */
+static const int8_t doubled[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+/* 2^(exponent - 128): half of the scale, to go with the doubled values. The two smallest are subnormal; the exponent
+ * 255, a NaN in the OCP text, is an ordinary power of two to all who write GGUF files, and so here. */
+static float half_scale(uint8_t exponent) {
+    return npu_bits_float(exponent < 2 ? 0x00200000u << exponent : (uint32_t)(exponent - 1) << 23);
+}
+
+void npu__dequant_mxfp4(const void *src, float *dst, size_t n) {
+    const uint8_t *block = src;
+    for (size_t i = 0; i < n; i += 32, block += 17) {
+        float d = half_scale(block[0]);
+        for (int j = 0; j < 16; j++) {
+            dst[i + j] = d * (float)doubled[block[1 + j] & 15];
+            dst[i + j + 16] = d * (float)doubled[block[1 + j] >> 4];
+        }
+    }
+}
