@@ -17,7 +17,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
     char path[512];
     if (!npu_map_name_at(info->si_addr, path, sizeof path)) memcpy(path, "a mapped file", 14);
     static const char head[] = "error: ", tail[] = ": shrank while in use\n";
-    ssize_t           done = write(STDERR_FILENO, head, sizeof head - 1);
+    ssize_t done = write(STDERR_FILENO, head, sizeof head - 1);
     done += write(STDERR_FILENO, path, strlen(path));
     done += write(STDERR_FILENO, tail, sizeof tail - 1);
     _exit(done > 0 ? 3 : 1);

@@ -30,7 +30,7 @@ const char *npu_status_text(npu_status status) {
     return "unknown status";
 }
 
-npu_status npu_fail(npu_error *err, npu_status status, const char *code, const char *format, ...) {
+npu_status(npu_fail)(npu_error *err, npu_status status, const char *code, const char *format, ...) {
     if (!err) return status;
     err->status = status;
     snprintf(err->code, sizeof err->code, "%s", code);

@@ -1,5 +1,5 @@
-// The one private call of the emulated libcdsprpc.so. Real libraries don't have it: look it up with dlsym, and its absence
-// means "this is no emulator". The keys, their values and defaults are listed by npu_emu_describe and in
+// The one private call of the emulated libcdsprpc.so. Real libraries don't have it: look it up with dlsym, and its
+// absence means "this is no emulator". The keys, their values and defaults are listed by npu_emu_describe and in
 // emu/hexagon/README.md.
 #ifndef NPU_EMU_H
 #define NPU_EMU_H
@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-// Sets |key| to |value| for sessions opened afterwards (key "fault" also for calls already running). Returns 0, or an AEE
-// code: 0x14 the key is unknown, 0x0E the value is not one the key takes. May be called from any thread.
+// Sets |key| to |value| for sessions opened afterwards (key "fault" also for calls already running). Returns 0, or an
+// AEE code: 0x14 the key is unknown, 0x0E the value is not one the key takes. May be called from any thread.
 typedef int npu_emu_configure_fn(const char *key, const char *value);
 
 // One line per key, "key  values  default: what it does"; a static string that needs no freeing.

@@ -1,5 +1,5 @@
-// Scalars word and arguments of a remote invocation. A remote_arg is 16 bytes where pointers have 64 bits and 8 bytes on
-// Hexagon: each side compiles its own form, the transport converts.
+// Scalars word and arguments of a remote invocation. A remote_arg is 16 bytes where pointers have 64 bits and 8 bytes
+// on Hexagon: each side compiles its own form, the transport converts.
 #ifndef NPU_EMU_REMOTE_ARGS_H
 #define NPU_EMU_REMOTE_ARGS_H
 
@@ -32,13 +32,13 @@ typedef union {
 #define REMOTE_SCALARS_INBUFS(sc)      (((sc) >> 16) & 0xffu)
 #define REMOTE_SCALARS_OUTBUFS(sc)     (((sc) >> 8) & 0xffu)
 #define REMOTE_SCALARS_INHANDLES(sc)   (((sc) >> 4) & 0xfu)
-#define REMOTE_SCALARS_OUTHANDLES(sc)  ((sc) & 0xfu)
-#define REMOTE_SCALARS_LENGTH(sc)                                                                                      \
-    (REMOTE_SCALARS_INBUFS(sc) + REMOTE_SCALARS_OUTBUFS(sc) + REMOTE_SCALARS_INHANDLES(sc) +                           \
+#define REMOTE_SCALARS_OUTHANDLES(sc)  ((sc)&0xfu)
+#define REMOTE_SCALARS_LENGTH(sc)                                                            \
+    (REMOTE_SCALARS_INBUFS(sc) + REMOTE_SCALARS_OUTBUFS(sc) + REMOTE_SCALARS_INHANDLES(sc) + \
      REMOTE_SCALARS_OUTHANDLES(sc))
-#define REMOTE_SCALARS_MAKEX(attr, method, in, out, in_handles, out_handles)                                           \
-    ((((uint32_t)(attr) & 0x7u) << 29) | (((uint32_t)(method) & 0x1fu) << 24) | (((uint32_t)(in) & 0xffu) << 16) |     \
-     (((uint32_t)(out) & 0xffu) << 8) | (((uint32_t)(in_handles) & 0xfu) << 4) | ((uint32_t)(out_handles) & 0xfu))
+#define REMOTE_SCALARS_MAKEX(attr, method, in, out, in_handles, out_handles)                                 \
+    ((((uint32_t)(attr)&0x7u) << 29) | (((uint32_t)(method)&0x1fu) << 24) | (((uint32_t)(in)&0xffu) << 16) | \
+     (((uint32_t)(out)&0xffu) << 8) | (((uint32_t)(in_handles)&0xfu) << 4) | ((uint32_t)(out_handles)&0xfu))
 #define REMOTE_SCALARS_MAKE(method, in, out) REMOTE_SCALARS_MAKEX(0, method, in, out, 0, 0)
 
 // What a skel exports as <interface>_skel_handle_invoke.

@@ -18,23 +18,22 @@
 #ifndef FARF_HIGH
 #define FARF_HIGH 0
 #endif
-#define FARF_ERROR         1
-#define FARF_FATAL         1
-#define FARF_ALWAYS        1
-#define FARF_LOW_LEVEL     HAP_LEVEL_LOW
-#define FARF_MEDIUM_LEVEL  HAP_LEVEL_MEDIUM
-#define FARF_HIGH_LEVEL    HAP_LEVEL_HIGH
-#define FARF_ERROR_LEVEL   HAP_LEVEL_ERROR
-#define FARF_FATAL_LEVEL   HAP_LEVEL_FATAL
-#define FARF_ALWAYS_LEVEL  HAP_LEVEL_HIGH
+#define FARF_ERROR        1
+#define FARF_FATAL        1
+#define FARF_ALWAYS       1
+#define FARF_LOW_LEVEL    HAP_LEVEL_LOW
+#define FARF_MEDIUM_LEVEL HAP_LEVEL_MEDIUM
+#define FARF_HIGH_LEVEL   HAP_LEVEL_HIGH
+#define FARF_ERROR_LEVEL  HAP_LEVEL_ERROR
+#define FARF_FATAL_LEVEL  HAP_LEVEL_FATAL
+#define FARF_ALWAYS_LEVEL HAP_LEVEL_HIGH
 
-#define FARF(x, ...)                                                                                                   \
-    do {                                                                                                               \
-        if (FARF_##x) HAP_debug_v2(FARF_##x##_LEVEL, __FILE__, __LINE__, __VA_ARGS__);                                 \
+#define FARF(x, ...)                                                                   \
+    do {                                                                               \
+        if (FARF_##x) HAP_debug_v2(FARF_##x##_LEVEL, __FILE__, __LINE__, __VA_ARGS__); \
     } while (0)
 
-void HAP_debug_v2(int level, const char *file, int line, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+void HAP_debug_v2(int level, const char *file, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
 void HAP_debug_runtime(int level, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void HAP_debug(const char *message, int level, const char *file, int line);

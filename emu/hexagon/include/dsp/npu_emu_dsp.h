@@ -1,14 +1,15 @@
-// What an NPU program may call under the emulator in place of instructions that a PC does not have: the user DMA engine,
-// cache line operations, counters. On a device these are single instructions; a program's platform layer chooses.
+// What an NPU program may call under the emulator in place of instructions that a PC does not have: the user DMA
+// engine, cache line operations, counters. On a device these are single instructions; a program's platform layer
+// chooses.
 //
-// One DMA engine per thread, as on a device. Descriptors are the device's (16 bytes 1D, 32 bytes 2D), at 16-byte aligned
-// addresses. A descriptor's next word is 32 bits: in a native build it names the address with the same upper half as the
-// descriptor it stands in, so a ring must not cross a 4 GiB line (npu_emu_low_alloc gives memory that can't). Source and
-// destination are 32-bit addresses: mapped buffers and VTCM are always below 4 GiB.
+// One DMA engine per thread, as on a device. Descriptors are the device's (16 bytes 1D, 32 bytes 2D), at 16-byte
+// aligned addresses. A descriptor's next word is 32 bits: in a native build it names the address with the same upper
+// half as the descriptor it stands in, so a ring must not cross a 4 GiB line (npu_emu_low_alloc gives memory that
+// can't). Source and destination are 32-bit addresses: mapped buffers and VTCM are always below 4 GiB.
 //
-// Everything a device would answer with silent corruption or a hang is reported on stderr and counted ("dma_faults"): bad
-// alignment, unknown type, a range that leaves its mapping or is not mapped, a write to a read-only mapping, type 9 before
-// v75, type 10 before v81. The engine then stops in state error with the syndrome of the device.
+// Everything a device would answer with silent corruption or a hang is reported on stderr and counted ("dma_faults"):
+// bad alignment, unknown type, a range that leaves its mapping or is not mapped, a write to a read-only mapping, type 9
+// before v75, type 10 before v81. The engine then stops in state error with the syndrome of the device.
 #ifndef NPU_EMU_DSP_H
 #define NPU_EMU_DSP_H
 

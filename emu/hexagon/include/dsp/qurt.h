@@ -1,5 +1,5 @@
-// QuRT names an NPU program may call under the emulator. Lock objects have the sizes of the device's; what is inside them
-// belongs to the runtime. A program that declares these types itself must use the same sizes, and for
+// QuRT names an NPU program may call under the emulator. Lock objects have the sizes of the device's; what is inside
+// them belongs to the runtime. A program that declares these types itself must use the same sizes, and for
 // qurt_thread_attr_t, whose setters are inline, the same layout.
 #ifndef NPU_EMU_DSP_QURT_H
 #define NPU_EMU_DSP_QURT_H
@@ -7,29 +7,29 @@
 #include <stdint.h>
 #include <string.h>
 
-#define QURT_EOK        0
-#define QURT_EVAL       1
-#define QURT_EMEM       2
-#define QURT_EINVALID   4
-#define QURT_EFAILED    12
+#define QURT_EOK         0
+#define QURT_EVAL        1
+#define QURT_EMEM        2
+#define QURT_EINVALID    4
+#define QURT_EFAILED     12
 #define QURT_ENOTALLOWED 13
-#define QURT_ETLSAVAIL  23
-#define QURT_ENOTHREAD  30
-#define QURT_EALIGN     32
-#define QURT_EPRIVILEGE 36
-#define QURT_ECANCEL    37
-#define QURT_EFATAL     (-1)
+#define QURT_ETLSAVAIL   23
+#define QURT_ENOTHREAD   30
+#define QURT_EALIGN      32
+#define QURT_EPRIVILEGE  36
+#define QURT_ECANCEL     37
+#define QURT_EFATAL      (-1)
 
 // --- threads ---
 
 typedef unsigned int qurt_thread_t;
 
-#define QURT_THREAD_ATTR_NAME_MAXLEN              16
-#define QURT_THREAD_ATTR_PRIORITY_DEFAULT         254
-#define QURT_THREAD_ATTR_CREATE_LEGACY            0
-#define QURT_THREAD_ATTR_CREATE_JOINABLE          1
-#define QURT_THREAD_ATTR_CREATE_DETACHED          2
-#define QURT_MAX_HTHREAD_LIMIT                    6
+#define QURT_THREAD_ATTR_NAME_MAXLEN      16
+#define QURT_THREAD_ATTR_PRIORITY_DEFAULT 254
+#define QURT_THREAD_ATTR_CREATE_LEGACY    0
+#define QURT_THREAD_ATTR_CREATE_JOINABLE  1
+#define QURT_THREAD_ATTR_CREATE_DETACHED  2
+#define QURT_MAX_HTHREAD_LIMIT            6
 
 typedef struct qurt_thread_attr {
     char name[QURT_THREAD_ATTR_NAME_MAXLEN];

@@ -1,5 +1,5 @@
-// Host interface of FastRPC: handles, invocations, mappings, session and domain requests. Names, numbers and layouts are
-// the public ones; the text is our own.
+// Host interface of FastRPC: handles, invocations, mappings, session and domain requests. Names, numbers and layouts
+// are the public ones; the text is our own.
 #ifndef NPU_EMU_HOST_REMOTE_H
 #define NPU_EMU_HOST_REMOTE_H
 
