@@ -1,0 +1,105 @@
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/mapfile.h"
+
+static void make_file(char *path, size_t size) {
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)size), 0);
+    close(fd);
+}
+
+static void maps_regular_files_only(void **state) {
+    (void)state;
+    npu_map map;
+    npu_error err;
+    assert_int_equal(npu_map_open("/nonexistent/file", &map, &err), NPU_NOT_FOUND);
+    assert_int_equal(npu_map_open("/tmp", &map, &err), NPU_INVALID);
+    assert_string_equal(err.code, "file.directory");
+    assert_int_equal(npu_map_open("/dev/zero", &map, &err), NPU_INVALID);
+    assert_string_equal(err.code, "file.not_regular");
+
+    char pipe_path[] = "/tmp/npu-map-test-XXXXXX"; /* a pipe nobody writes to must not hang */
+    make_file(pipe_path, 0);
+    assert_int_equal(npu_map_open(pipe_path, &map, &err), NPU_OK);
+    assert_null(map.data);
+    assert_int_equal(map.size, 0);
+    npu_map_close(&map);
+    unlink(pipe_path);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    assert_int_equal(npu_map_open(pipe_path, &map, &err), NPU_INVALID);
+    unlink(pipe_path);
+}
+
+static void finds_the_file_behind_an_address(void **state) {
+    (void)state;
+    char path[] = "/tmp/npu map test XXXXXX", name[64];
+    npu_map map;
+    npu_error err;
+    int local;
+    make_file(path, 10000);
+    assert_int_equal(npu_map_open(path, &map, &err), NPU_OK);
+    assert_int_equal(map.size, 10000);
+    assert_true(npu_map_name_at(map.data, name, sizeof name));
+    assert_string_equal(name, path);
+    assert_true(npu_map_name_at(map.data + 9999, name, sizeof name));
+    assert_true(npu_map_name_at(map.data, name, 8));
+    assert_string_equal(name, "/tmp/np");
+    assert_false(npu_map_name_at(&local, name, sizeof name));
+    assert_false(npu_map_name_at(NULL, name, sizeof name));
+    npu_map_close(&map);
+    unlink(path);
+}
+
+static void report_and_exit(int number, siginfo_t *info, void *context) {
+    (void)number;
+    (void)context;
+    char name[64];
+    _exit(npu_map_name_at(info->si_addr, name, sizeof name) && strstr(name, "npu-map-test") ? 42 : 1);
+}
+
+/* What the command-line programs do, in a child: the handler knows which file shrank. */
+static void works_in_a_signal_handler(void **state) {
+    (void)state;
+    char path[] = "/tmp/npu-map-test-XXXXXX";
+    npu_map map;
+    npu_error err;
+    make_file(path, 1 << 16);
+    assert_int_equal(npu_map_open(path, &map, &err), NPU_OK);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct sigaction action = {.sa_sigaction = report_and_exit, .sa_flags = SA_SIGINFO};
+        sigaction(SIGBUS, &action, NULL);
+        if (truncate(path, 100) != 0) _exit(2);
+        volatile const uint8_t *far = map.data + 40000;
+        _exit(*far ? 3 : 4);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 42);
+    npu_map_close(&map);
+    unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(maps_regular_files_only),
+        cmocka_unit_test(finds_the_file_behind_an_address),
+        cmocka_unit_test(works_in_a_signal_handler),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
