@@ -1,5 +1,5 @@
-// Builds GGUF files in memory for C tests, byte by byte, so that a test can make any of them wrong. No checks, no limits
-// but memory; include once per program.
+// Builds GGUF files in memory for C tests, byte by byte, so that a test can make any of them wrong. No checks, no
+// limits but memory; include once per program.
 #pragma once
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 typedef struct gguf_build {
     uint8_t *data;
-    size_t   size, room;
+    size_t size, room;
 } gguf_build;
 
 static inline void gb_bytes(gguf_build *b, const void *p, size_t n) {
@@ -26,8 +26,12 @@ static inline void gb_number(gguf_build *b, uint64_t v, size_t bytes) {
     gb_bytes(b, raw, bytes);
 }
 
-static inline void gb_u32(gguf_build *b, uint32_t v) { gb_number(b, v, 4); }
-static inline void gb_u64(gguf_build *b, uint64_t v) { gb_number(b, v, 8); }
+static inline void gb_u32(gguf_build *b, uint32_t v) {
+    gb_number(b, v, 4);
+}
+static inline void gb_u64(gguf_build *b, uint64_t v) {
+    gb_number(b, v, 8);
+}
 
 static inline void gb_str(gguf_build *b, const char *s) {
     gb_u64(b, strlen(s));
@@ -53,7 +57,8 @@ static inline void gb_array(gguf_build *b, const char *key, uint32_t elem_type, 
     gb_u64(b, count);
 }
 
-static inline void gb_tensor(gguf_build *b, const char *name, uint64_t ne0, uint64_t ne1, uint32_t type, uint64_t offset) {
+static inline void gb_tensor(gguf_build *b, const char *name, uint64_t ne0, uint64_t ne1, uint32_t type,
+                             uint64_t offset) {
     gb_str(b, name);
     gb_u32(b, 2);
     gb_u64(b, ne0);
