@@ -24,6 +24,9 @@ uint32_t npu_cpu_features(void);
  * NULL = all that is here). INVALID lists the names; UNSUPPORTED says that this machine lacks it. */
 npu_status npu_cpu_level(const char *name, uint32_t *features, npu_error *err);
 
+/* The |i|-th name in that list, NULL past the end. */
+const char *npu_cpu_level_at(unsigned i);
+
 /* Marketing name of the CPU for reports, e.g. from /proc/cpuinfo. */
 void npu_cpu_name(char *out, uint32_t out_size);
 

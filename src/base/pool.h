@@ -9,6 +9,9 @@
 
 typedef struct npu_pool npu_pool;
 
+/* Cores that this process may use: its affinity mask, cut to the quota of its cgroup (rounded up); at least 1. */
+unsigned npu_pool_cores(void);
+
 /* |n_threads| 0 = one per core that this process may use (affinity and cgroup quota respected), at most 64. */
 npu_status npu_pool_create(unsigned n_threads, npu_pool **out, npu_error *err);
 void npu_pool_destroy(npu_pool *pool); /* NULL is fine */

@@ -1,0 +1,187 @@
+/* The pool of threads: a generation number starts a run, a count of finished threads ends it.
+ *
+ * Waiting is in three steps: a short spin (a decode step has several hundred barriers a few microseconds apart), then
+ * yielding, and for idle workers sleep on a condition variable. The spin is left out when there are more threads than
+ * cores, where it would only take time from the thread that is waited for. Waits inside a run never sleep: all threads
+ * of a run are at work. Owns nothing but its threads; cpu.c knows instruction sets, not this file.
+ */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX_THREADS = 64, SPINS = 4000, YIELDS = 50, LINE = 128 };
+
+typedef struct worker {
+    npu_pool *pool;
+    pthread_t thread;
+    unsigned ith;
+} worker;
+
+struct npu_pool {
+    _Alignas(LINE) atomic_uint generation; /* of the current or last run */
+    _Alignas(LINE) atomic_uint running;    /* workers that have not finished it */
+    _Alignas(LINE) atomic_uint arrived;    /* threads at the barrier */
+    _Alignas(LINE) atomic_uint phase;      /* barriers passed */
+    _Alignas(LINE) atomic_uint sleepers;
+    atomic_int stop;
+    void (*fn)(void *context, unsigned ith, unsigned nth);
+    void *context;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    unsigned n_threads, spins;
+    worker workers[MAX_THREADS];
+};
+
+static void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Until |*word| differs from |old|; returns it. */
+static unsigned wait_change(const npu_pool *pool, atomic_uint *word, unsigned old) {
+    unsigned now;
+    for (unsigned i = 0; i < pool->spins; i++) {
+        if ((now = atomic_load_explicit(word, memory_order_acquire)) != old) return now;
+        relax();
+    }
+    while ((now = atomic_load_explicit(word, memory_order_acquire)) == old) sched_yield();
+    return now;
+}
+
+/* Until the next run; sleeps after a while. */
+static unsigned wait_generation(npu_pool *pool, unsigned old) {
+    unsigned now;
+    for (unsigned i = 0; i < pool->spins + YIELDS; i++) {
+        if ((now = atomic_load_explicit(&pool->generation, memory_order_acquire)) != old) return now;
+        if (i < pool->spins) {
+            relax();
+        } else {
+            sched_yield();
+        }
+    }
+    pthread_mutex_lock(&pool->mutex);
+    /* Sequentially consistent with npu_pool_run: it sees the sleeper, or the sleeper sees the new generation. */
+    atomic_fetch_add(&pool->sleepers, 1);
+    while ((now = atomic_load(&pool->generation)) == old) pthread_cond_wait(&pool->wake, &pool->mutex);
+    atomic_fetch_sub(&pool->sleepers, 1);
+    pthread_mutex_unlock(&pool->mutex);
+    return now;
+}
+
+static void start_run(npu_pool *pool) {
+    atomic_fetch_add(&pool->generation, 1);
+    if (atomic_load(&pool->sleepers) == 0) return;
+    pthread_mutex_lock(&pool->mutex);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void *work(void *arg) {
+    worker *w = arg;
+    npu_pool *pool = w->pool;
+    unsigned generation = 0;
+    for (;;) {
+        generation = wait_generation(pool, generation);
+        if (atomic_load_explicit(&pool->stop, memory_order_relaxed)) return NULL;
+        pool->fn(pool->context, w->ith, pool->n_threads);
+        atomic_fetch_sub_explicit(&pool->running, 1, memory_order_release);
+    }
+}
+
+/* Cores that the cgroup's quota pays for, rounded up; 0 = no limit known. */
+static unsigned cgroup_cores(void) {
+    long long quota = -1, period = 0;
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
+    if (file) {
+        if (fscanf(file, "%lld %lld", &quota, &period) != 2) quota = -1;
+        fclose(file);
+    } else if ((file = fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "r"))) {
+        if (fscanf(file, "%lld", &quota) != 1) quota = -1;
+        fclose(file);
+        file = fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "r");
+        if (!file || fscanf(file, "%lld", &period) != 1) quota = -1;
+        if (file) fclose(file);
+    }
+    if (quota <= 0 || period <= 0) return 0;
+    long long cores = quota / period + (quota % period != 0);
+    return cores < MAX_THREADS ? (unsigned)cores : MAX_THREADS;
+}
+
+unsigned npu_pool_cores(void) {
+    cpu_set_t set;
+    unsigned cores = 1;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) cores = (unsigned)CPU_COUNT(&set);
+    unsigned paid = cgroup_cores();
+    if (paid && paid < cores) cores = paid;
+    return cores ? cores : 1;
+}
+
+npu_status npu_pool_create(unsigned n_threads, npu_pool **out, npu_error *err) {
+    *out = NULL;
+    unsigned cores = npu_pool_cores();
+    if (!n_threads) n_threads = cores < MAX_THREADS ? cores : MAX_THREADS;
+    if (n_threads > MAX_THREADS) {
+        return npu_fail(err, NPU_RANGE, "pool.threads", "%u threads: at most %d", n_threads, MAX_THREADS);
+    }
+    npu_pool *pool = aligned_alloc(LINE, (sizeof *pool + LINE - 1) / LINE * LINE);
+    if (!pool) return npu_fail(err, NPU_NO_MEMORY, "pool.memory", "no memory for a pool of %u threads", n_threads);
+    *pool = (npu_pool){.n_threads = 1, .spins = n_threads <= cores ? SPINS : 0};
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    for (unsigned i = 1; i < n_threads; i++) {
+        pool->workers[i] = (worker){.pool = pool, .ith = i};
+        if (pthread_create(&pool->workers[i].thread, NULL, work, &pool->workers[i])) {
+            npu_pool_destroy(pool);
+            return npu_fail(err, NPU_NO_MEMORY, "pool.thread", "thread %u of %u can't be started", i + 1, n_threads);
+        }
+        pool->n_threads++; /* workers read it only in a run */
+    }
+    *out = pool;
+    return NPU_OK;
+}
+
+void npu_pool_destroy(npu_pool *pool) {
+    if (!pool) return;
+    atomic_store(&pool->stop, 1);
+    start_run(pool);
+    for (unsigned i = 1; i < pool->n_threads; i++) pthread_join(pool->workers[i].thread, NULL);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->mutex);
+    free(pool);
+}
+
+unsigned npu_pool_threads(const npu_pool *pool) {
+    return pool->n_threads;
+}
+
+void npu_pool_run(npu_pool *pool, void (*fn)(void *context, unsigned ith, unsigned nth), void *context) {
+    if (pool->n_threads == 1) {
+        fn(context, 0, 1);
+        return;
+    }
+    pool->fn = fn;
+    pool->context = context;
+    atomic_store_explicit(&pool->running, pool->n_threads - 1, memory_order_relaxed);
+    start_run(pool);
+    fn(context, 0, pool->n_threads);
+    unsigned left = atomic_load_explicit(&pool->running, memory_order_acquire);
+    while (left) left = wait_change(pool, &pool->running, left);
+}
+
+void npu_pool_barrier(npu_pool *pool) {
+    if (pool->n_threads == 1) return;
+    unsigned phase = atomic_load_explicit(&pool->phase, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&pool->arrived, 1, memory_order_acq_rel) + 1 == pool->n_threads) {
+        atomic_store_explicit(&pool->arrived, 0, memory_order_relaxed);
+        atomic_store_explicit(&pool->phase, phase + 1, memory_order_release);
+        return;
+    }
+    wait_change(pool, &pool->phase, phase);
+}
