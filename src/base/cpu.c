@@ -107,7 +107,7 @@ void npu_cpu_name(char *out, uint32_t out_size) {
     char line[256];
     while (fgets(line, sizeof line, file)) {
         const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) || !colon) continue;
+        if (strncmp(line, "model name", 10) != 0 || !colon || !colon[1]) continue;
         snprintf(out, out_size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
         break;
     }

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_THREADS = 64, SPINS = 4000, YIELDS = 50, LINE = 128 };
 
@@ -95,22 +96,34 @@ static void *work(void *arg) {
     }
 }
 
-/* Cores that the cgroup's quota pays for, rounded up; 0 = no limit known. */
-static unsigned cgroup_cores(void) {
-    long long quota = -1, period = 0;
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
+/* The numbers in a small file of the system, those that are not numbers ("max") as -1. */
+static void read_numbers(const char *path, long long *out, int n) {
+    char line[64] = "";
+    FILE *file = fopen(path, "r");
     if (file) {
-        if (fscanf(file, "%lld %lld", &quota, &period) != 2) quota = -1;
+        if (!fgets(line, sizeof line, file)) line[0] = 0;
         fclose(file);
-    } else if ((file = fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "r"))) {
-        if (fscanf(file, "%lld", &quota) != 1) quota = -1;
-        fclose(file);
-        file = fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "r");
-        if (!file || fscanf(file, "%lld", &period) != 1) quota = -1;
-        if (file) fclose(file);
     }
-    if (quota <= 0 || period <= 0) return 0;
-    long long cores = quota / period + (quota % period != 0);
+    char *at = line, *end;
+    for (int i = 0; i < n; i++, at = end) {
+        out[i] = strtoll(at, &end, 10);
+        if (end != at) continue;
+        out[i] = -1;
+        end += strcspn(end, " ");
+        end += *end == ' ';
+    }
+}
+
+/* Cores that the cgroup's quota pays for, rounded up; 0 = no limit known. Versions 2 and 1 of cgroups. */
+static unsigned cgroup_cores(void) {
+    long long limit[2];
+    read_numbers("/sys/fs/cgroup/cpu.max", limit, 2);
+    if (limit[1] <= 0) {
+        read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &limit[0], 1);
+        read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &limit[1], 1);
+    }
+    if (limit[0] <= 0 || limit[1] <= 0) return 0;
+    long long cores = limit[0] / limit[1] + (limit[0] % limit[1] != 0);
     return cores < MAX_THREADS ? (unsigned)cores : MAX_THREADS;
 }
 

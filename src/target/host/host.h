@@ -1,0 +1,42 @@
+/* The host target's own record and the functions its files share; prepare is also for whoever binds a graph. */
+#ifndef NPU_HOST_H
+#define NPU_HOST_H
+
+#include "base/pool.h"
+#include "target/host/host_op.h"
+#include "target/target.h"
+
+/* A batch seen before: which variant runs each op, and the row counts it was built for. */
+typedef struct npu_host_image {
+    struct npu_host_image *next;
+    uint64_t id;
+    uint32_t n_ops;
+    uint32_t max_rows[NPU_ROWS_COUNT];
+    const npu_host_variant *variants[];
+} npu_host_image;
+
+typedef struct npu_host {
+    npu_target base; /* first: an npu_target* of this target is an npu_host* */
+    npu_pool *pool;
+    uint32_t features; /* of the CPU level in force */
+    const char *only;  /* name of the one variant to run besides ref, for tests; NULL = best */
+    uint8_t *scratch;
+    uint64_t scratch_bytes;
+    npu_host_image *images; /* latest first */
+    uint64_t sequence;
+} npu_host;
+
+/* Checks a batch (every op, every operand inside its buffer), chooses the variants and makes room for scratch, so that
+ * submit allocates nothing. submit does it at first sight of an image_id; doing it when a graph is bound moves the
+ * cost. Step row counts are not looked at. INVALID names the op; NO_MEMORY leaves the target usable. */
+npu_status npu_host_prepare(npu_target *target, const npu_batch *batch, npu_error *err);
+
+npu_status npu_host_submit(npu_target *target, const npu_batch *batch, npu_event *event, npu_error *err);
+bool npu_host_supports(const npu_caps *caps, npu_mode mode, const npu_op *op, const npu_tensor *tensors,
+                       const char **why_not);
+void npu_host_images_free(npu_host *host);
+
+/* Whether |buffer| lives in memory of somebody else (npu_host_buffer_wrap). */
+bool npu_host_buffer_is_wrapped(const npu_buffer *buffer);
+
+#endif

@@ -1,0 +1,201 @@
+/* The host target through its vtable: batches, row counts, bad operands, gemv; and the reference's integer view of
+ * weight blocks against src/quant. How right the ops are is conform's matter (src/conform). */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "quant/quant.h"
+#include "target/host/host.h"
+#include "target/host/ref/ref.h"
+
+/* Every code, scale and minimum, put together again, is what the dequantiser gives. */
+static void blocks_are_what_quant_says(void **state) {
+    (void)state;
+    srand(7);
+    const npu_format *f;
+    for (uint32_t i = 0; (f = npu_format_at(i)); i++) {
+        if (f->flags & NPU_FORMAT_FLOAT) continue;
+        for (int trial = 0; trial < 50; trial++) {
+            uint8_t row[512];
+            float want[512];
+            for (size_t j = 0; j < sizeof row; j++) row[j] = (uint8_t)rand();
+            uint32_t n = 256;
+            npu_quant_of(f->type)->dequant(row, want, n);
+            for (uint32_t j = 0; j < n; j++) {
+                npu_ref_block b;
+                npu_ref_block_of(f->type, row, j / 32, &b);
+                int high = j % 32 >= 16;
+                float s = b.scale * (float)(high ? b.sc1 : b.sc0), m = b.min;
+                if (b.split_min) m = m * (float)(high ? b.mn1 : b.mn0);
+                float got = b.has_min ? s * (float)b.c[j % 32] + m : s * (float)b.c[j % 32];
+                if (!(got == want[j] || (isnan(got) && isnan(want[j])))) fail_msg("%s value %u", f->name, j);
+            }
+        }
+    }
+}
+
+static npu_target *open_host(unsigned n_threads, npu_mode mode) {
+    npu_target *target;
+    npu_error err = {0};
+    npu_target_params params = {.n_threads = n_threads, .mode = mode};
+    assert_int_equal(npu_target_host.open(&params, NULL, NULL, &target, &err), NPU_OK);
+    return target;
+}
+
+static npu_tensor dense(uint32_t ne0, uint32_t ne1, uint8_t type, uint64_t offset) {
+    uint64_t row = ne0 * 4ull;
+    return (npu_tensor){.offset = offset, .nb = {4, row, row * ne1, row * ne1}, .ne = {ne0, ne1, 1, 1}, .type = type};
+}
+
+/* get_rows of a 3 x 4 table, then doubled by an add: ids at 256, rows at 512, sums at 1024. */
+typedef struct fixture {
+    npu_tensor tensors[4];
+    npu_op ops[2];
+    npu_buffer *buffer;
+    npu_batch batch;
+} fixture;
+
+static void make(fixture *f, npu_target *target) {
+    npu_error err = {0};
+    *f = (fixture){.tensors = {dense(4, 3, NPU_TYPE_F32, 0), dense(2, 1, NPU_TYPE_I32, 256),
+                               dense(4, 2, NPU_TYPE_F32, 512), dense(4, 2, NPU_TYPE_F32, 1024)}};
+    f->tensors[1].rows_of = f->tensors[2].rows_of = f->tensors[3].rows_of = NPU_ROWS_STEP;
+    f->tensors[2].rows_dim = f->tensors[3].rows_dim = 1;
+    memset(f->ops[0].src, 0xFF, sizeof f->ops[0].src);
+    memset(f->ops[0].dst, 0xFF, sizeof f->ops[0].dst);
+    f->ops[0].code = NPU_OP_GET_ROWS;
+    f->ops[1] = f->ops[0];
+    f->ops[0].src[0] = 0, f->ops[0].src[1] = 1, f->ops[0].dst[0] = 2;
+    f->ops[1].code = NPU_OP_ADD;
+    f->ops[1].src[0] = f->ops[1].src[1] = 2, f->ops[1].dst[0] = 3;
+    assert_int_equal(target->ops->buffer_alloc(target, 2048, NPU_BUFFER_COMPUTE, &f->buffer, &err), NPU_OK);
+    for (int i = 0; i < 12; i++) ((float *)(void *)f->buffer->data)[i] = (float)i;
+    int32_t ids[2] = {2, 0};
+    memcpy(f->buffer->data + 256, ids, sizeof ids);
+    f->batch = (npu_batch){.image_id = 1,
+                           .tensors = f->tensors,
+                           .ops = f->ops,
+                           .buffers = &f->buffer,
+                           .step = {.rows = {0, 2, 0}},
+                           .n_tensors = 4,
+                           .n_ops = 2,
+                           .n_buffers = 1};
+}
+
+static void a_batch_runs_and_keeps_to_its_rows(void **state) {
+    (void)state;
+    for (unsigned n = 1; n <= 3; n++) {
+        npu_target *target = open_host(n, NPU_MODE_DEFAULT);
+        fixture f;
+        npu_event event;
+        npu_error err = {0};
+        make(&f, target);
+        float *y = (float *)(void *)(f.buffer->data + 1024);
+        f.batch.step.rows[NPU_ROWS_STEP] = 1;
+        assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_OK);
+        assert_int_equal(target->ops->wait(target, event, &err), NPU_OK);
+        assert_true(y[0] == 16 && y[3] == 22 && y[4] == 0);
+        f.batch.step.rows[NPU_ROWS_STEP] = 2;
+        assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_OK);
+        assert_true(y[0] == 16 && y[4] == 0 && y[7] == 6);
+        f.batch.step.rows[NPU_ROWS_STEP] = 3;
+        assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_RANGE);
+        target->ops->buffer_free(target, f.buffer);
+        target->ops->close(target);
+    }
+}
+
+static void bad_batches_are_refused(void **state) {
+    (void)state;
+    npu_target *target = open_host(3, NPU_MODE_DEFAULT);
+    fixture f;
+    npu_event event;
+    npu_error err = {0};
+    make(&f, target);
+    int32_t *ids = (int32_t *)(void *)(f.buffer->data + 256);
+    ids[1] = 3; /* past the table: every thread sees it, all leave together */
+    assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_RANGE);
+    assert_string_equal(err.code, "op.row_id");
+    ids[1] = -1;
+    assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_RANGE);
+    ids[1] = 0;
+    f.batch.image_id = 2;
+    f.tensors[3].offset = 2048 - 16;
+    assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_INVALID);
+    assert_string_equal(err.code, "host.bad_op");
+    f.tensors[3].offset = UINT64_MAX - 15;
+    assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_INVALID);
+    f.tensors[3].offset = 1024;
+    f.tensors[3].ne[0] = 5;
+    assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_INVALID);
+    f.tensors[3].ne[0] = 4;
+    f.tensors[3].buffer = 1;
+    assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_INVALID);
+    f.tensors[3].buffer = 0;
+    f.ops[1].src[1] = 99;
+    assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_INVALID);
+    f.ops[1].src[1] = 2;
+    assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_OK);
+    assert_int_equal(target->ops->wait(target, (npu_event){1, 1}, &err), NPU_INVALID);
+    target->ops->buffer_free(target, f.buffer);
+    target->ops->close(target);
+}
+
+static void gemv_is_a_product(void **state) {
+    (void)state;
+    npu_target *target = open_host(2, NPU_MODE_DEFAULT);
+    enum { M = 3, K = 5, N = 7 };
+    float x[M * K], w[K * N], y[M * N];
+    npu_error err = {0};
+    for (int i = 0; i < M * K; i++) x[i] = (float)(i % 7 - 3);
+    for (int i = 0; i < K * N; i++) w[i] = (float)(i % 5 - 2);
+    npu_gemv_args args = {.M = M, .K = K, .N = N, .x = x, .weights = w, .wkey = -1};
+    assert_int_equal(target->ops->gemv(target, &args, y, &err), NPU_OK);
+    for (int m = 0; m < M; m++) {
+        for (int n = 0; n < N; n++) {
+            float want = 0;
+            for (int k = 0; k < K; k++) want += x[m * K + k] * w[k * N + n];
+            assert_true(y[m * N + n] == want);
+        }
+    }
+    args.K = 0;
+    assert_int_equal(target->ops->gemv(target, &args, y, &err), NPU_INVALID);
+    target->ops->close(target);
+}
+
+static void files_are_not_written(void **state) {
+    (void)state;
+    npu_target *target = open_host(1, NPU_MODE_DEFAULT);
+    static const uint8_t file[2048];
+    fixture f;
+    npu_event event;
+    npu_error err = {0};
+    npu_buffer *wrapped;
+    make(&f, target);
+    assert_int_equal(npu_host_buffer_wrap(file, sizeof file, NPU_BUFFER_WEIGHTS, &wrapped, &err), NPU_OK);
+    npu_buffer *buffers[] = {f.buffer, wrapped};
+    f.batch.buffers = buffers;
+    f.batch.n_buffers = 2;
+    f.tensors[0].buffer = 1;
+    assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_OK);
+    f.tensors[3].buffer = 1;
+    f.batch.image_id = 2;
+    assert_int_equal(target->ops->submit(target, &f.batch, &event, &err), NPU_INVALID);
+    target->ops->buffer_free(target, wrapped);
+    target->ops->buffer_free(target, f.buffer);
+    target->ops->close(target);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_are_what_quant_says), cmocka_unit_test(a_batch_runs_and_keeps_to_its_rows),
+        cmocka_unit_test(bad_batches_are_refused),    cmocka_unit_test(gemv_is_a_product),
+        cmocka_unit_test(files_are_not_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
