@@ -1,0 +1,349 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "support/vocab_build.h"
+#include "tokenizer/detokenizer.h"
+#include "tokenizer/vocab.h"
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+/* A byte-level vocabulary: the stand-ins of all bytes (id = byte), a few merges, special tokens. */
+enum { HE = 256, LL, HELL, HELLO, SPACE_H, END, USER, N_BPE };
+
+static char byte_names[256][5];
+static const char *bpe_tokens[N_BPE];
+static int32_t bpe_types[N_BPE];
+static const char *const bpe_merges[] = {"h e", "l l", "he ll", "hell o", "\xC4\xA0 h"};
+
+static void bpe_vocab(vocab_build *v) {
+    static const char *const more[] = {"he", "ll", "hell", "hello", "\xC4\xA0h", "<|im_end|>", "[user]"};
+    for (int i = 0; i < 256; i++) {
+        char raw[4];
+        uint32_t cp = npu__byte_to_char((uint8_t)i);
+        size_t n = 0;
+        if (cp >= 0x80) raw[n++] = (char)(0xC0 | cp >> 6);
+        raw[n++] = (char)(cp >= 0x80 ? 0x80 | (cp & 63) : cp);
+        snprintf(byte_names[i], sizeof byte_names[i], "%.*s", (int)n, raw);
+        bpe_tokens[i] = byte_names[i];
+        bpe_types[i] = VB_NORMAL;
+    }
+    for (int i = 0; i < 7; i++) bpe_tokens[256 + i] = more[i];
+    for (int i = 256; i < N_BPE; i++) bpe_types[i] = i == END ? VB_CONTROL : i == USER ? VB_USER : VB_NORMAL;
+    vb_str(v, "tokenizer.ggml.model", "gpt2");
+    vb_strings(v, "tokenizer.ggml.tokens", bpe_tokens, N_BPE);
+    vb_numbers(v, "tokenizer.ggml.token_type", VB_I32, bpe_types, N_BPE);
+    vb_u32(v, "tokenizer.ggml.eos_token_id", END);
+}
+
+static void bpe_rest(vocab_build *v) {
+    vb_str(v, "tokenizer.ggml.pre", "gpt-2");
+    vb_strings(v, "tokenizer.ggml.merges", bpe_merges, COUNT(bpe_merges));
+}
+
+/* A SentencePiece vocabulary with byte fallback. */
+enum { S_UNK, S_BOS, S_EOS, S_BYTES, S_SPACE = S_BYTES + 256, S_A, S_B, S_AB, S_SPACE_A, S_ABAB, S_TURN, N_SPM };
+
+static char spm_bytes[256][8];
+static const char *spm_tokens[N_SPM];
+static int32_t spm_types[N_SPM];
+static float spm_scores[N_SPM];
+
+static void spm_vocab(vocab_build *v) {
+    static const char *const first[] = {"<unk>", "<s>", "</s>"};
+    static const char *const more[] = {"\xE2\x96\x81", "a", "b", "ab", "\xE2\x96\x81\x61", "abab", "<turn>"};
+    for (int i = 0; i < 3; i++) spm_tokens[i] = first[i];
+    for (int i = 0; i < 256; i++) {
+        snprintf(spm_bytes[i], sizeof spm_bytes[i], "<0x%02X>", (unsigned)i);
+        spm_tokens[S_BYTES + i] = spm_bytes[i];
+    }
+    for (int i = 0; i < 7; i++) spm_tokens[S_SPACE + i] = more[i];
+    for (int i = 0; i < N_SPM; i++) {
+        spm_types[i] = i == S_UNK                   ? VB_UNKNOWN
+                       : i < S_BYTES || i == S_TURN ? VB_CONTROL
+                       : i < S_SPACE                ? VB_BYTE
+                                                    : VB_NORMAL;
+        spm_scores[i] = (float)-i;
+    }
+    vb_str(v, "tokenizer.ggml.model", "llama");
+    vb_strings(v, "tokenizer.ggml.tokens", spm_tokens, N_SPM);
+    vb_numbers(v, "tokenizer.ggml.token_type", VB_I32, spm_types, N_SPM);
+    vb_numbers(v, "tokenizer.ggml.scores", VB_F32, spm_scores, N_SPM);
+}
+
+/* Creates from what was built; NULL and the error when it is refused. */
+static npu_tokenizer *create(vocab_build *v, npu_error *err) {
+    gguf_build file;
+    npu_gguf *gguf;
+    npu_tokenizer *tok;
+    vb_finish(v, &file);
+    memset(err, 0, sizeof *err);
+    assert_int_equal(npu_gguf_open_memory(file.data, file.size, "test", NULL, &gguf, err), NPU_OK);
+    npu_status status = npu_tokenizer_create(gguf, NULL, &tok, err);
+    assert_true((status == NPU_OK) == (tok != NULL));
+    npu_gguf_close(gguf);
+    gb_free(&file);
+    return tok;
+}
+
+static npu_tokenizer *create_bpe(void) {
+    npu_error err;
+    vocab_build v = {0};
+    bpe_vocab(&v);
+    bpe_rest(&v);
+    npu_tokenizer *tok = create(&v, &err);
+    assert_non_null(tok);
+    return tok;
+}
+
+static npu_tokenizer *create_spm(void) {
+    npu_error err;
+    vocab_build v = {0};
+    spm_vocab(&v);
+    npu_tokenizer *tok = create(&v, &err);
+    assert_non_null(tok);
+    return tok;
+}
+
+static void check(const npu_tokenizer *tok, const char *text, bool special, bool add, const int32_t *ids, size_t n) {
+    npu_token_list list = {0};
+    npu_error err;
+    assert_int_equal(npu_tokenizer_encode(tok, text, strlen(text), (npu_encode_flags){special, add}, &list, &err),
+                     NPU_OK);
+    assert_int_equal(list.n, n);
+    for (size_t i = 0; i < n; i++) assert_int_equal(list.ids[i], ids[i]);
+    npu_token_list_free(&list);
+}
+
+#define CHECK(tok, text, special, add, ...) \
+    check(tok, text, special, add, (const int32_t[]){__VA_ARGS__}, COUNT(((const int32_t[]){__VA_ARGS__})))
+
+static void bpe_merges_by_rank_inside_words(void **state) {
+    (void)state;
+    npu_tokenizer *tok = create_bpe();
+    CHECK(tok, "hello", false, false, HELLO);
+    CHECK(tok, "hell", false, false, HELL);
+    CHECK(tok, "hello hello", false, false, HELLO, ' ', HELLO); /* "h e" outranks " h" */
+    CHECK(tok, " ha", false, false, SPACE_H, 'a');
+    CHECK(tok, "lll", false, false, LL, 'l');
+    CHECK(tok, "he\nllo", false, false, HE, '\n', LL, 'o');
+    npu_tokenizer_free(tok);
+}
+
+static void special_tokens_only_when_asked(void **state) {
+    (void)state;
+    npu_tokenizer *tok = create_bpe();
+    CHECK(tok, "he<|im_end|>he", true, false, HE, END, HE);
+    CHECK(tok, "a[user]b", false, false, 'a', USER, 'b');
+    npu_token_list list = {0};
+    npu_error err;
+    assert_int_equal(npu_tokenizer_encode(tok, "<|im_end|>", 10, (npu_encode_flags){0}, &list, &err), NPU_OK);
+    assert_int_equal(list.n, 10);
+    for (size_t i = 0; i < list.n; i++) assert_true(list.ids[i] < 256);
+    npu_token_list_free(&list);
+    assert_true(npu_tokenizer_is_end(tok, END));
+    assert_false(npu_tokenizer_is_end(tok, USER));
+    assert_int_equal(npu_tokenizer_role(tok, NPU_ROLE_EOS), END);
+    assert_int_equal(npu_tokenizer_role(tok, NPU_ROLE_EOT), END);
+    assert_int_equal(npu_tokenizer_find(tok, "hell", 4), HELL);
+    npu_tokenizer_free(tok);
+}
+
+static void spm_merges_by_score_with_byte_fallback(void **state) {
+    (void)state;
+    npu_tokenizer *tok = create_spm();
+    CHECK(tok, "ab", false, true, S_BOS, S_SPACE, S_AB); /* "ab" scores better than " a" */
+    CHECK(tok, "abab", false, false, S_SPACE, S_ABAB);
+    CHECK(tok, "a\xC3\xA9", false, false, S_SPACE_A, S_BYTES + 0xC3, S_BYTES + 0xA9);
+    CHECK(tok, "a<turn>a", true, false, S_SPACE_A, S_TURN, S_SPACE_A);
+    npu_tokenizer_free(tok);
+}
+
+static void decoding_gives_the_text_back(void **state) {
+    (void)state;
+    static const char *const texts[] = {"hello h\xC3\xA9 \xF0\x9F\x98\x80\r\n\tx  ", "a", " ", "  a b ", "\x01\x7F ab"};
+    npu_tokenizer *toks[] = {create_bpe(), create_spm()};
+    for (size_t t = 0; t < 2; t++) {
+        for (size_t i = 0; i < COUNT(texts); i++) {
+            npu_token_list list = {0};
+            npu_text text = {0};
+            npu_error err;
+            size_t n = strlen(texts[i]);
+            assert_int_equal(npu_tokenizer_encode(toks[t], texts[i], n, (npu_encode_flags){0}, &list, &err), NPU_OK);
+            assert_int_equal(npu_tokenizer_decode(toks[t], list.ids, list.n, (npu_decode_flags){0}, &text, &err),
+                             NPU_OK);
+            assert_int_equal(text.n, n);
+            assert_memory_equal(text.data, texts[i], n);
+            npu_token_list_free(&list);
+            npu_text_free(&text);
+        }
+        npu_tokenizer_free(toks[t]);
+    }
+}
+
+static void broken_utf8_becomes_replacement_characters(void **state) {
+    (void)state;
+    npu_tokenizer *tok = create_bpe();
+    CHECK(tok, "a\xFF", false, false, 'a', 0xEF, 0xBF, 0xBD);
+    CHECK(tok, "\xE2\x82", false, false, 0xEF, 0xBF, 0xBD, 0xEF, 0xBF, 0xBD);
+    CHECK(tok, "\xF4\x90\x80\x80", false, false, 0xEF, 0xBF, 0xBD, 0xEF, 0xBF, 0xBD, 0xEF, 0xBF, 0xBD, 0xEF, 0xBF,
+          0xBD);
+    npu_tokenizer_free(tok);
+}
+
+static void streams_only_whole_characters(void **state) {
+    (void)state;
+    npu_tokenizer *tok = create_bpe();
+    npu_detokenizer *d;
+    npu_error err;
+    const char *text;
+    size_t len;
+    assert_int_equal(npu_detokenizer_create(tok, (npu_decode_flags){0}, &d, &err), NPU_OK);
+    static const struct {
+        int32_t id;
+        const char *text;
+    } steps[] = {{HELLO, "hello"},
+                 {0xF0, ""},
+                 {0x9F, ""},
+                 {0x98, ""},
+                 {0x80, "\xF0\x9F\x98\x80"},
+                 {END, ""},
+                 {0xE2, ""},
+                 {'x', "\xEF\xBF\xBDx"},
+                 {0xC3, ""},
+                 {0xA9, "\xC3\xA9"},
+                 {0x80, "\xEF\xBF\xBD"},
+                 {0xE2, ""},
+                 {0x82, ""}};
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        assert_int_equal(npu_detokenizer_push(d, steps[i].id, &text, &len, &err), NPU_OK);
+        assert_int_equal(len, strlen(steps[i].text));
+        assert_memory_equal(text, steps[i].text, len);
+    }
+    npu_detokenizer_finish(d, &text, &len);
+    assert_int_equal(len, 6);
+    assert_int_equal(npu_detokenizer_push(d, N_BPE, &text, &len, &err), NPU_INVALID);
+    assert_string_equal(err.code, "tokenizer.id");
+    npu_detokenizer_free(d);
+    npu_tokenizer_free(tok);
+}
+
+static void long_runs_take_little_time(void **state) {
+    (void)state;
+    npu_tokenizer *tok = create_bpe();
+    enum { N = 10000 };
+    static char text[N];
+    npu_token_list list = {0};
+    npu_error err;
+    memset(text, 'l', N);
+    assert_int_equal(npu_tokenizer_encode(tok, text, N, (npu_encode_flags){0}, &list, &err), NPU_OK);
+    assert_int_equal(list.n, N / 2);
+    for (size_t i = 0; i < list.n; i++) assert_int_equal(list.ids[i], LL);
+    npu_token_list_free(&list);
+    npu_tokenizer_free(tok);
+}
+
+static void refused(vocab_build *v, const char *code, const char *names) {
+    npu_error err;
+    assert_null(create(v, &err));
+    assert_string_equal(err.code, code);
+    assert_non_null(strstr(err.text, names));
+}
+
+static void bad_keys_are_refused_by_name(void **state) {
+    (void)state;
+    vocab_build v = {0};
+    refused(&v, "gguf.key_missing", "tokenizer.ggml.model");
+    vb_str(&v, "tokenizer.ggml.model", "wavelet");
+    refused(&v, "tokenizer.unknown_model", "wavelet");
+    bpe_vocab(&v);
+    vb_str(&v, "tokenizer.ggml.pre", "gpt-9");
+    refused(&v, "tokenizer.unknown_pre", "gpt-9");
+    bpe_vocab(&v);
+    refused(&v, "tokenizer.key_missing", "tokenizer.ggml.merges");
+    static const char *const bad_merges[] = {"h", " ", "h ", "hello", ""};
+    for (size_t i = 0; i < COUNT(bad_merges); i++) {
+        bpe_vocab(&v);
+        vb_str(&v, "tokenizer.ggml.pre", "gpt-2");
+        vb_strings(&v, "tokenizer.ggml.merges", &bad_merges[i], 1);
+        refused(&v, "tokenizer.merge", "tokenizer.ggml.merges[0]");
+    }
+    bpe_vocab(&v);
+    bpe_rest(&v);
+    vb_bool(&v, "tokenizer.ggml.add_bos_token", 1);
+    vb_u32(&v, "tokenizer.ggml.bos_token_id", N_BPE);
+    refused(&v, "tokenizer.role", "tokenizer.ggml.bos_token_id");
+    bpe_vocab(&v);
+    bpe_rest(&v);
+    vb_u32(&v, "tokenizer.ggml.add_eos_token", 1);
+    refused(&v, "gguf.key_type", "tokenizer.ggml.add_eos_token");
+}
+
+static void bad_arrays_are_refused_by_name(void **state) {
+    (void)state;
+    vocab_build v = {0};
+    const char *const tokens[] = {"a", "b"};
+    const int32_t types[] = {1, 77};
+    const float scores[] = {0, 0};
+    vb_str(&v, "tokenizer.ggml.model", "llama");
+    refused(&v, "gguf.key_missing", "tokenizer.ggml.tokens");
+    vb_str(&v, "tokenizer.ggml.model", "llama");
+    vb_strings(&v, "tokenizer.ggml.tokens", tokens, 0);
+    refused(&v, "tokenizer.count", "tokenizer.ggml.tokens");
+    vb_str(&v, "tokenizer.ggml.model", "llama");
+    vb_strings(&v, "tokenizer.ggml.tokens", tokens, 2);
+    vb_numbers(&v, "tokenizer.ggml.token_type", VB_I32, types, 1);
+    refused(&v, "tokenizer.count", "tokenizer.ggml.token_type");
+    vb_str(&v, "tokenizer.ggml.model", "llama");
+    vb_strings(&v, "tokenizer.ggml.tokens", tokens, 2);
+    vb_numbers(&v, "tokenizer.ggml.token_type", VB_I32, types, 2);
+    refused(&v, "tokenizer.type", "tokenizer.ggml.token_type[1]");
+    vb_str(&v, "tokenizer.ggml.model", "llama");
+    vb_strings(&v, "tokenizer.ggml.tokens", tokens, 2);
+    refused(&v, "tokenizer.key_missing", "tokenizer.ggml.scores");
+    vb_str(&v, "tokenizer.ggml.model", "llama");
+    vb_strings(&v, "tokenizer.ggml.tokens", tokens, 2);
+    vb_numbers(&v, "tokenizer.ggml.scores", VB_F32, scores, 1);
+    refused(&v, "tokenizer.count", "tokenizer.ggml.scores");
+}
+
+static void longer_special_tokens_win(void **state) {
+    (void)state;
+    const char *const tokens[] = {"x", "ab", "bcd", "b", "<s>", "c", "d", "a"};
+    const int32_t types[] = {1, VB_USER, VB_USER, VB_USER, VB_CONTROL, 1, 1, 1};
+    const float scores[8] = {0};
+    vocab_build v = {0};
+    npu_error err;
+    vb_str(&v, "tokenizer.ggml.model", "llama");
+    vb_strings(&v, "tokenizer.ggml.tokens", tokens, 8);
+    vb_numbers(&v, "tokenizer.ggml.token_type", VB_I32, types, 8);
+    vb_numbers(&v, "tokenizer.ggml.scores", VB_F32, scores, 8);
+    vb_bool(&v, "tokenizer.ggml.add_space_prefix", 0);
+    vb_bool(&v, "tokenizer.ggml.add_bos_token", 0);
+    npu_tokenizer *tok = create(&v, &err);
+    assert_non_null(tok);
+    CHECK(tok, "abcd", false, false, 7, 2); /* "bcd" is longer than "ab", though it stands behind */
+    CHECK(tok, "ababc", false, false, 1, 1, 5);
+    CHECK(tok, "bbb", false, true, 3, 3, 3);
+    npu_tokenizer_free(tok);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bpe_merges_by_rank_inside_words),
+        cmocka_unit_test(special_tokens_only_when_asked),
+        cmocka_unit_test(spm_merges_by_score_with_byte_fallback),
+        cmocka_unit_test(decoding_gives_the_text_back),
+        cmocka_unit_test(broken_utf8_becomes_replacement_characters),
+        cmocka_unit_test(streams_only_whole_characters),
+        cmocka_unit_test(long_runs_take_little_time),
+        cmocka_unit_test(bad_keys_are_refused_by_name),
+        cmocka_unit_test(bad_arrays_are_refused_by_name),
+        cmocka_unit_test(longer_special_tokens_win),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
