@@ -2,7 +2,8 @@
 include(GNUInstallDirs)
 add_library(npu_shared SHARED $<TARGET_OBJECTS:npu_objects>)
 set_target_properties(npu_shared PROPERTIES OUTPUT_NAME npu VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-target_link_libraries(npu_shared PRIVATE PkgConfig::JANSSON PkgConfig::UTF8PROC Threads::Threads m ${CMAKE_DL_LIBS})
+target_link_libraries(npu_shared PRIVATE ${NPU_LIBRARIES})
+target_link_options(npu_shared PRIVATE -Wl,--no-undefined)
 
 set(NPU_PC ${PROJECT_BINARY_DIR}/npu.pc)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/npu.pc.in ${NPU_PC} @ONLY)
