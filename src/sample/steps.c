@@ -9,7 +9,7 @@ static double weight(double below_best) {
     return below_best < -700 ? 0 : npu_exp64(below_best);
 }
 
-static float finite(float x) {
+static float clamped(float x) {
     return x > FLT_MAX ? FLT_MAX : x < -FLT_MAX ? -FLT_MAX : x;
 }
 
@@ -114,7 +114,7 @@ void npu__step_penalties(npu_sampler *s) {
         uint32_t count = s->counts[c->id];
         if (!count) continue;
         if (repeat != 0) c->logit = c->logit > 0 ? c->logit / repeat : c->logit * repeat;
-        c->logit = finite(finite(c->logit) - ((float)count * s->p.frequency_penalty + s->p.presence_penalty));
+        c->logit = clamped(clamped(c->logit) - ((float)count * s->p.frequency_penalty + s->p.presence_penalty));
     }
     s->sorted = 0;
 }

@@ -21,7 +21,7 @@ static void collect(void *context, const char *text, size_t n) {
 }
 
 static npu_stop *create(const char *const *strings, size_t n) {
-    size_t lengths[8];
+    size_t lengths[8] = {0};
     npu_stop *s;
     npu_error err;
     for (size_t i = 0; i < n; i++) lengths[i] = strlen(strings[i]);
