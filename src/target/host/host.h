@@ -19,7 +19,6 @@ typedef struct npu_host {
     npu_target base; /* first: an npu_target* of this target is an npu_host* */
     npu_pool *pool;
     uint32_t features; /* of the CPU level in force */
-    const char *only;  /* name of the one variant to run besides ref, for tests; NULL = best */
     uint8_t *scratch;
     uint64_t scratch_bytes;
     npu_host_image *images; /* latest first */

@@ -1,7 +1,6 @@
 /* First sight of a batch: checking it, choosing variants, sizing scratch. Called by submit and by whoever binds graphs;
  * runs nothing. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "target/host/host.h"
 #include "wire/op_check.h"
@@ -31,7 +30,6 @@ static const npu_host_variant *choose(const npu_host *host, const npu_op *op, co
     const npu_host_variant *all = npu_host_variants(op->code), *best = &all[0];
     for (const npu_host_variant *v = &all[1]; v->name; v++) {
         if (v->features & ~host->features) continue;
-        if (host->only && strcmp(host->only, v->name) != 0) continue;
         if (!v->takes || v->takes(op, tensors, host->base.mode)) best = v;
     }
     return best;
