@@ -55,6 +55,7 @@ static npu_status run_side(const npu_case *c, const side *s, uint8_t *const *con
     const npu_target_ops *ops = s->target->ops;
     npu_event event;
     for (uint32_t i = 0; i < c->n_tensors; i++) {
+        if (!s->buffers[i]) return npu_fail(err, NPU_INTERNAL, "conform.buffer", "a target gave no buffer, and no error");
         memcpy(s->buffers[i]->data, contents[i], c->bytes[i]);
         NPU_TRY(ops->buffer_sync(s->target, s->buffers[i], 0, c->bytes[i], NPU_SYNC_TO_DEVICE, err));
     }
@@ -85,6 +86,7 @@ static void compare(const npu_case *c, const side *got, const side *want, uint8_
     const npu_op_info *info = npu_op_find(c->op.code);
     bool exact = got->target->caps.bit_exact;
     for (uint32_t i = 0; i < c->n_tensors; i++) {
+        if (!got->buffers[i] || !want->buffers[i]) return; /* run_side has refused it */
         npu_tensor now = npu_tensor_at_step(&c->tensors[i], step);
         bool result = is_result(&c->op, i);
         const uint8_t *bytes = got->buffers[i]->data;
