@@ -29,6 +29,7 @@ typedef struct npu_graph {
     npu_status status;          /* first failure */
     npu_error error;
     const npu_weight_source *source;
+    npu_t *roots; /* while building, [n_tensors]: the tensor whose storage this one lies in; NULL after finish */
 } npu_graph;
 
 /* Starts an empty graph for at most |max_rows| rows of which at most |max_out| ask for logits. |source| must outlive
@@ -46,11 +47,12 @@ npu_status npu_graph_finish(npu_graph *g, npu_error *err);
 
 /* Leaves. A weight that the model does not have gives NPU_NO_TENSOR with |optional|, else a failure naming it. */
 npu_t npu_graph_weight(npu_graph *g, unsigned layer, npu_role role, npu_weight_part part, int optional);
-npu_t npu_graph_input(npu_graph *g, uint8_t type, uint32_t ne0, uint32_t ne1,
-                      unsigned rows_of); /* rows_of != FIXED: ne1 ignored */
+/* Inputs: [ne0, ne1] when |rows_of| is FIXED; else [ne0, rows], or [rows] with ne0 0, and ne1 is ignored. */
+npu_t npu_graph_input(npu_graph *g, uint8_t type, uint32_t ne0, uint32_t ne1, unsigned rows_of);
 npu_t npu_graph_state(npu_graph *g, uint8_t type, uint32_t ne0, uint32_t ne1, uint32_t ne2, uint64_t offset);
 
-/* Views (no op): reshape of a contiguous tensor, and a piece along dimension 0. */
+/* Views (no op): a reshape of a tensor whose rows are contiguous, and a piece along dimension 0. In the new shape a 0
+ * (ne1 or ne2) stands for the row dimension of a tensor whose rows are not FIXED; it is the outermost one above 1. */
 npu_t npu_graph_reshape(npu_graph *g, npu_t x, uint32_t ne0, uint32_t ne1, uint32_t ne2);
 npu_t npu_graph_slice(npu_graph *g, npu_t x, uint32_t first, uint32_t count);
 
