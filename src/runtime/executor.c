@@ -1,0 +1,236 @@
+/* The executor's life and its runs; what it is and promises: executor.h. */
+#include "runtime/executor.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/executor_internal.h"
+#include "runtime/graph_internal.h"
+
+struct npu_executor {
+    npu_executor_params params;
+    npu_buffer *own[NPU_GRAPH_FILES]; /* io, compute, state; NULL when empty */
+    npu_buffer **files;               /* wrapped mappings */
+    uint32_t n_files, n_graphs;
+    npu__bound *graphs;
+    npu_target *state_owner;
+    npu_profile_fn *profile;
+    void *profile_user;
+    npu_counters counters;
+    npu_error broken; /* why the device is lost */
+};
+
+static npu_status wrap_files(npu_executor *x, npu_error *err) {
+    const npu_executor_params *p = &x->params;
+    x->files = calloc(p->n_files ? p->n_files : 1, sizeof(npu_buffer *));
+    if (!x->files) return npu_fail(err, NPU_NO_MEMORY, "executor.memory", "no memory to bind %u files", p->n_files);
+    x->n_files = p->n_files;
+    for (uint32_t i = 0; i < p->n_files; i++)
+        if (p->files[i].data)
+            NPU_TRY(npu_host_buffer_wrap(p->files[i].data, p->files[i].bytes, NPU_BUFFER_WEIGHTS, &x->files[i], err));
+    return NPU_OK;
+}
+
+static npu_status alloc_buffers(npu_executor *x, const npu_executor_graph *graphs, npu_error *err) {
+    static const npu_buffer_use uses[] = {NPU_BUFFER_IO, NPU_BUFFER_COMPUTE, NPU_BUFFER_STATE};
+    uint64_t bytes[NPU_GRAPH_FILES] = {0};
+    for (uint32_t i = 0; i < x->n_graphs; i++) {
+        const npu_graph *g = graphs[i].graph;
+        const uint64_t needs[] = {g->io_bytes, g->compute_bytes, g->state_bytes};
+        for (int b = 0; b < NPU_GRAPH_FILES; b++)
+            if (needs[b] > bytes[b]) bytes[b] = needs[b];
+    }
+    npu_target *owner = x->params.device ? x->params.device : x->params.host;
+    for (int b = 0; b < NPU_GRAPH_FILES; b++)
+        if (bytes[b]) NPU_TRY(owner->ops->buffer_alloc(owner, bytes[b], uses[b], &x->own[b], err));
+    return NPU_OK;
+}
+
+static npu_status bind(npu_executor *x, npu__bound *b, const npu_executor_graph *graph, npu_error *err) {
+    b->graph = graph->graph;
+    b->buffers = calloc(b->graph->n_buffers, sizeof(npu_buffer *));
+    if (!b->buffers) return npu_fail(err, NPU_NO_MEMORY, "executor.memory", "no memory to bind a graph");
+    for (uint32_t i = 0; i < b->graph->n_buffers; i++)
+        b->buffers[i] = i < NPU_GRAPH_FILES                ? x->own[i]
+                        : i - NPU_GRAPH_FILES < x->n_files ? x->files[i - NPU_GRAPH_FILES]
+                                                           : NULL;
+    for (uint32_t t = 0; t < b->graph->n_tensors; t++) {
+        const npu_tensor *tensor = &b->graph->tensors[t];
+        const npu_buffer *buffer = b->buffers[tensor->buffer];
+        if (!buffer || tensor->offset + npu__graph_span(tensor) > buffer->bytes)
+            return npu_fail(err, NPU_INTERNAL, "executor.range", "tensor %u does not lie in its buffer", t);
+    }
+    return npu__executor_cut(b, x->params.device ? graph->on_device : NULL, err);
+}
+
+/* The device owns the state when it writes any of it; executor_cut.c sees to it that no layer is split. */
+static void find_state_owner(npu_executor *x, const npu_executor_graph *graphs) {
+    x->state_owner = x->params.host;
+    for (uint32_t i = 0; x->params.device && i < x->n_graphs; i++)
+        for (uint32_t k = 0; graphs[i].on_device && k < graphs[i].graph->n_ops; k++)
+            if (graphs[i].graph->ops[k].code == NPU_OP_SET_ROWS && graphs[i].on_device[k])
+                x->state_owner = x->params.device;
+}
+
+npu_status npu_executor_create(const npu_executor_params *params, const npu_executor_graph *graphs, uint32_t n_graphs,
+                               npu_executor **out, npu_error *err) {
+    *out = NULL;
+    if (!params->host->ops->submit || (params->device && !params->device->ops->submit))
+        return npu_fail(err, NPU_REFUSED, "executor.target", "target %s does not run graphs",
+                        (params->device ? params->device : params->host)->ops->name);
+    npu_executor *x = calloc(1, sizeof *x);
+    npu__bound *bound = calloc(n_graphs, sizeof *bound);
+    if (!x || !bound) {
+        free(x);
+        free(bound);
+        return npu_fail(err, NPU_NO_MEMORY, "executor.memory", "no memory for %u graphs", n_graphs);
+    }
+    x->params = *params;
+    x->graphs = bound;
+    x->n_graphs = n_graphs;
+    find_state_owner(x, graphs);
+    npu_status status = wrap_files(x, err);
+    if (status == NPU_OK) status = alloc_buffers(x, graphs, err);
+    for (uint32_t i = 0; i < n_graphs && status == NPU_OK; i++) status = bind(x, &bound[i], &graphs[i], err);
+    if (status != NPU_OK) {
+        npu_executor_free(x);
+        return status;
+    }
+    *out = x;
+    return NPU_OK;
+}
+
+void npu_executor_free(npu_executor *x) {
+    if (!x) return;
+    for (uint32_t i = 0; i < x->n_graphs; i++) {
+        free(x->graphs[i].buffers);
+        free(x->graphs[i].segments);
+        free(x->graphs[i].syncs);
+    }
+    for (int b = 0; b < NPU_GRAPH_FILES; b++)
+        if (x->own[b]) x->own[b]->owner->ops->buffer_free(x->own[b]->owner, x->own[b]);
+    for (uint32_t i = 0; i < x->n_files; i++) npu_target_host.buffer_free(x->params.host, x->files[i]);
+    free(x->files);
+    free(x->graphs);
+    free(x);
+}
+
+void *npu_executor_data(npu_executor *x, uint32_t graph, npu_t tensor) {
+    const npu_tensor *t = &x->graphs[graph].graph->tensors[tensor];
+    return x->graphs[graph].buffers[t->buffer]->data + t->offset;
+}
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Device buffers are the only ones that ever need a sync: the host works on the device's memory. */
+static npu_status run_syncs(npu_executor *x, const npu__bound *b, const npu__segment *s, const npu_step *step,
+                            npu_error *err) {
+    for (uint32_t i = s->first_sync; i < s->first_sync + s->n_syncs; i++) {
+        npu_tensor t = npu_tensor_at_step(&b->graph->tensors[b->syncs[i].tensor], step);
+        npu_buffer *buffer = b->buffers[t.buffer];
+        NPU_TRY(buffer->owner->ops->buffer_sync(buffer->owner, buffer, t.offset, npu__graph_span(&t), b->syncs[i].dir,
+                                                err));
+    }
+    x->counters.syncs += s->n_syncs > 0;
+    return NPU_OK;
+}
+
+static npu_status submit(npu_executor *x, npu_target *target, npu_batch *batch, npu_error *err) {
+    npu_event event;
+    uint64_t start = x->profile ? now_ns() : 0;
+    NPU_TRY(target->ops->submit(target, batch, &event, err));
+    NPU_TRY(target->ops->wait(target, event, err));
+    x->counters.batches++;
+    if (!x->profile) return NPU_OK;
+    const npu_op_info *info = npu_op_find(batch->ops[0].code);
+    npu_profile_entry entry = {.op = batch->n_ops == 1 && info ? info->name : "batch",
+                               .role = npu_role_name(batch->ops[0].role),
+                               .owner = target->ops->name,
+                               .layer = batch->ops[0].layer == NPU_NO_LAYER ? UINT32_MAX : batch->ops[0].layer,
+                               .rows = batch->step.rows[NPU_ROWS_STEP],
+                               .ops = batch->n_ops,
+                               .ns = now_ns() - start};
+    x->profile(x->profile_user, &entry);
+    return NPU_OK;
+}
+
+/* While profiling, the host runs op by op: times of single ops are worth the small cost of many submits. */
+static npu_status run_segment(npu_executor *x, uint32_t graph, uint32_t index, const npu_step *step, npu_error *err) {
+    const npu__bound *b = &x->graphs[graph];
+    const npu__segment *s = &b->segments[index];
+    npu_target *target = s->device ? x->params.device : x->params.host;
+    bool single = x->profile && !s->device;
+    npu_batch batch = {.image_id = (uint64_t)(graph + 1) << 32 | (index + 1),
+                       .tensors = b->graph->tensors,
+                       .ops = b->graph->ops + s->first_op,
+                       .buffers = b->buffers,
+                       .step = *step,
+                       .n_tensors = b->graph->n_tensors,
+                       .n_ops = s->n_ops,
+                       .n_buffers = b->graph->n_buffers,
+                       .weights = b->graph->weights};
+    if (single) batch.image_id = 0, batch.n_ops = 1;
+    for (uint32_t done = 0; done < s->n_ops; done += batch.n_ops, batch.ops += batch.n_ops)
+        NPU_TRY(submit(x, target, &batch, err));
+    if (s->device) {
+        x->counters.ops_device += s->n_ops;
+    } else {
+        x->counters.ops_host += s->n_ops;
+        if (x->params.device) x->counters.ops_fallback += s->n_ops;
+    }
+    return NPU_OK;
+}
+
+npu_status npu_executor_run(npu_executor *x, uint32_t graph, const npu_step *step, npu_error *err) {
+    if (x->broken.status != NPU_OK) {
+        if (err) *err = x->broken;
+        return x->broken.status;
+    }
+    const npu__bound *b = &x->graphs[graph];
+    npu_error here = {0};
+    npu_status status = NPU_OK;
+    for (uint32_t i = 0; i < b->n_segments && status == NPU_OK; i++) {
+        if (x->params.cancelled && x->params.cancelled(x->params.cancelled_user))
+            status = npu_fail(&here, NPU_CANCELLED, "executor.cancelled", "cancelled");
+        if (status == NPU_OK) status = run_syncs(x, b, &b->segments[i], step, &here);
+        if (status == NPU_OK && b->segments[i].n_ops) status = run_segment(x, graph, i, step, &here);
+    }
+    if (status == NPU_TIMEOUT || status == NPU_DEVICE_LOST) x->broken = here;
+    if (status != NPU_OK && err) *err = here;
+    x->counters.steps += status == NPU_OK;
+    x->counters.rows += status == NPU_OK ? step->rows[NPU_ROWS_STEP] : 0;
+    return status;
+}
+
+/* Brings state bytes to the host, or back to the device, when the device owns them. */
+static npu_status sync_state(npu_executor *x, uint64_t offset, uint64_t bytes, npu_sync_dir dir, npu_error *err) {
+    if (x->state_owner == x->params.host) return NPU_OK;
+    return x->state_owner->ops->buffer_sync(x->state_owner, x->own[NPU_GRAPH_STATE], offset, bytes, dir, err);
+}
+
+npu_status npu_executor_state_copy(npu_executor *x, uint64_t from, uint64_t to, uint64_t bytes, npu_error *err) {
+    uint8_t *data = x->own[NPU_GRAPH_STATE]->data;
+    NPU_TRY(sync_state(x, from, bytes, NPU_SYNC_TO_HOST, err));
+    memcpy(data + to, data + from, bytes);
+    return sync_state(x, to, bytes, NPU_SYNC_TO_DEVICE, err);
+}
+
+void npu_executor_profile(npu_executor *x, npu_profile_fn *fn, void *user) {
+    x->profile = fn;
+    x->profile_user = user;
+}
+
+void npu_executor_count(const npu_executor *x, npu_counters *out) {
+    out->steps += x->counters.steps;
+    out->rows += x->counters.rows;
+    out->ops_device += x->counters.ops_device;
+    out->ops_host += x->counters.ops_host;
+    out->ops_fallback += x->counters.ops_fallback;
+    out->batches += x->counters.batches;
+    out->syncs += x->counters.syncs;
+}
