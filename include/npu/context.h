@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "npu/api.h"
 #include "npu/log.h"
 #include "npu/mode.h"
 #include "npu/model.h"
@@ -41,7 +42,6 @@ typedef struct npu_context_params {
     bool no_fallback;        /* refuse a plan that leaves an op to the CPU */
     bool no_wait;            /* fail at once when another process owns the device */
     bool no_cache;
-    const char *trace_path; /* device trace events go there when the context closes; NULL = none */
 
     /* Called between batches of ops while decoding, from the decoding thread; true ends the call with CANCELLED. */
     bool (*cancelled)(void *user);
@@ -59,19 +59,21 @@ typedef struct npu_memory {
     uint64_t available_bytes; /* memory this machine could give now, file cache included; 0 = unknown */
 } npu_memory;
 
-npu_status npu_context_estimate(npu_model *model, const npu_context_params *params, npu_memory *out, npu_error *err);
+NPU_API npu_status npu_context_estimate(npu_model *model, const npu_context_params *params, npu_memory *out,
+                                        npu_error *err);
 
 /* On success the caller owns *out, else it is NULL. |model| must outlive it. REFUSED: unknown target, or by plan;
  * INVALID: a parameter; NO_DEVICE; NO_MEMORY, also when the estimate says that it can't fit; CANCELLED. */
-npu_status npu_context_open(npu_model *model, const npu_context_params *params, npu_context **out, npu_error *err);
-void npu_context_close(npu_context *context); /* NULL is fine */
+NPU_API npu_status npu_context_open(npu_model *model, const npu_context_params *params, npu_context **out,
+                                    npu_error *err);
+NPU_API void npu_context_close(npu_context *context); /* NULL is fine */
 
 /* The values in use. */
-uint32_t npu_context_ctx(const npu_context *context);
-uint32_t npu_context_n_seq(const npu_context *context);
-uint32_t npu_context_prefill_rows(const npu_context *context);
+NPU_API uint32_t npu_context_ctx(const npu_context *context);
+NPU_API uint32_t npu_context_n_seq(const npu_context *context);
+NPU_API uint32_t npu_context_prefill_rows(const npu_context *context);
 /* How many rows of one npu_decode may ask for logits (npu_decode_each has no such limit). At least 1. */
-uint32_t npu_context_max_logits(const npu_context *context);
+NPU_API uint32_t npu_context_max_logits(const npu_context *context);
 
 typedef struct npu_row {
     int32_t token;
@@ -82,29 +84,29 @@ typedef struct npu_row {
 /* Appends |n| rows, in order, to their sequences; large batches are cut in steps. All or nothing: after any failure the
  * sequences are as long as before. INVALID ("decode.token", "decode.seq"), REFUSED ("decode.ctx_full": a sequence would
  * grow beyond ctx, both numbers named; "decode.too_many_logits"), CANCELLED, or what the target says. */
-npu_status npu_decode(npu_context *context, const npu_row *rows, uint32_t n, npu_error *err);
+NPU_API npu_status npu_decode(npu_context *context, const npu_row *rows, uint32_t n, npu_error *err);
 
 /* The logits of the |i|-th row of the last npu_decode that asked for them: n_vocab floats, valid until the next call.
  * NULL if there is none. A row that holds a NaN or infinity made npu_decode fail ("decode.not_finite"). */
-const float *npu_logits(const npu_context *context, uint32_t i);
+NPU_API const float *npu_logits(const npu_context *context, uint32_t i);
 
 /* The same without a limit: |sink| gets each row that asked, in order, as soon as its step is done. It returns OK to go
  * on; any other status ends the call with that status. npu_logits gives nothing afterwards. */
 typedef npu_status npu_logits_fn(void *user, uint32_t row, const float *logits, uint32_t n_vocab, npu_error *err);
-npu_status npu_decode_each(npu_context *context, const npu_row *rows, uint32_t n, npu_logits_fn *sink, void *user,
-                           npu_error *err);
+NPU_API npu_status npu_decode_each(npu_context *context, const npu_row *rows, uint32_t n, npu_logits_fn *sink,
+                                   void *user, npu_error *err);
 
 /* The number of tokens in a sequence; 0 for a number that is none. */
-uint32_t npu_seq_length(const npu_context *context, uint32_t seq);
+NPU_API uint32_t npu_seq_length(const npu_context *context, uint32_t seq);
 
 /* Forgets all tokens of |seq| from position |length| on; longer than it is: no effect. 0 empties it. */
-npu_status npu_seq_truncate(npu_context *context, uint32_t seq, uint32_t length, npu_error *err);
+NPU_API npu_status npu_seq_truncate(npu_context *context, uint32_t seq, uint32_t length, npu_error *err);
 
 /* Makes |to| a copy of the first |length| tokens of |from|: prompts that share a beginning compute it once. */
-npu_status npu_seq_copy(npu_context *context, uint32_t from, uint32_t to, uint32_t length, npu_error *err);
+NPU_API npu_status npu_seq_copy(npu_context *context, uint32_t from, uint32_t to, uint32_t length, npu_error *err);
 
 /* Forgets everything: the context is as new. */
-npu_status npu_context_reset(npu_context *context, npu_error *err);
+NPU_API npu_status npu_context_reset(npu_context *context, npu_error *err);
 
 /* What was done since the context was opened. */
 typedef struct npu_counters {
@@ -114,7 +116,7 @@ typedef struct npu_counters {
     uint64_t batches, syncs;         /* submits, and changes of ownership */
     uint64_t weight_bytes_per_token; /* read by one decode step */
 } npu_counters;
-void npu_context_counters(const npu_context *context, npu_counters *out);
+NPU_API void npu_context_counters(const npu_context *context, npu_counters *out);
 
 /* Per-op profile, off at first. Called after each op on the CPU, after each batch on a device. */
 typedef struct npu_profile_entry {
@@ -126,7 +128,7 @@ typedef struct npu_profile_entry {
     uint64_t ns;
 } npu_profile_entry;
 typedef void npu_profile_fn(void *user, const npu_profile_entry *entry);
-void npu_context_profile(npu_context *context, npu_profile_fn *fn, void *user);
+NPU_API void npu_context_profile(npu_context *context, npu_profile_fn *fn, void *user);
 
 #ifdef __cplusplus
 }

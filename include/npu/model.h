@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "npu/api.h"
 #include "npu/log.h"
 #include "npu/status.h"
 
@@ -39,10 +40,10 @@ typedef struct npu_model_info {
 /* Opens |path|, all parts of a split model when it is the first. On success the caller owns *out, else it is NULL.
  * NOT_FOUND, IO: the file; INVALID: not a sound GGUF or a value that can't be; REFUSED: sound, but something in it is
  * not supported (architecture, key or tensor is named); UNSUPPORTED: a tensor type or version; NO_MEMORY. */
-npu_status npu_model_open(const char *path, const npu_model_params *params, npu_model **out, npu_error *err);
-void npu_model_close(npu_model *model); /* NULL is fine */
+NPU_API npu_status npu_model_open(const char *path, const npu_model_params *params, npu_model **out, npu_error *err);
+NPU_API void npu_model_close(npu_model *model); /* NULL is fine */
 
-void npu_model_get_info(const npu_model *model, npu_model_info *out);
+NPU_API void npu_model_get_info(const npu_model *model, npu_model_info *out);
 
 /* Text to token ids. |flags|: what the text may be taken for. Writes at most |cap| ids and gives the whole |count|:
  * call with cap 0 to ask. INVALID when the model was opened without its tokenizer. Any bytes are accepted. */
@@ -50,18 +51,18 @@ enum {
     NPU_TOKENIZE_BOS = 1,     /* begin (and end) tokens by the model's own rule */
     NPU_TOKENIZE_SPECIAL = 2, /* names of special tokens in the text become those tokens */
 };
-npu_status npu_model_tokenize(const npu_model *model, const char *text, size_t size, unsigned flags, int32_t *ids,
-                              size_t cap, size_t *count, npu_error *err);
+NPU_API npu_status npu_model_tokenize(const npu_model *model, const char *text, size_t size, unsigned flags,
+                                      int32_t *ids, size_t cap, size_t *count, npu_error *err);
 
 /* The bytes of one token as they stand in the text, at most |cap| of them to |out|; gives the whole number. Several
  * tokens may make one character: npu/utf8 rules are the caller's. Special tokens give nothing unless |special|. */
-size_t npu_model_token_bytes(const npu_model *model, int32_t id, bool special, char *out, size_t cap);
+NPU_API size_t npu_model_token_bytes(const npu_model *model, int32_t id, bool special, char *out, size_t cap);
 
 /* Whether generation ends with this token (end of text, end of turn). */
-bool npu_model_token_is_end(const npu_model *model, int32_t id);
+NPU_API bool npu_model_token_is_end(const npu_model *model, int32_t id);
 
 /* The known architectures in table order; NULL at the end. */
-const char *npu_architecture_at(unsigned index);
+NPU_API const char *npu_architecture_at(unsigned index);
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,7 @@
 #ifndef NPU_H
 #define NPU_H
 
+#include "npu/api.h"
 #include "npu/context.h"
 #include "npu/log.h"
 #include "npu/mode.h"
@@ -28,7 +29,7 @@ extern "C" {
 #endif
 
 /* "0.1.0" */
-const char *npu_version(void);
+NPU_API const char *npu_version(void);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,56 @@
+/* What a context would need, and what the machine has. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "api/memory.h"
+
+uint64_t npu__api_available_bytes(void) {
+    FILE *f = fopen("/proc/meminfo", "re");
+    char line[128];
+    static const char key[] = "MemAvailable:";
+    uint64_t kib = 0;
+    while (f && !kib && fgets(line, sizeof line, f))
+        if (!strncmp(line, key, sizeof key - 1)) kib = strtoull(line + sizeof key - 1, NULL, 10);
+    if (f) fclose(f);
+    return kib * 1024;
+}
+
+npu_memory npu__api_memory(const npu_model *m, const npu_instance *instance) {
+    npu_memory need = {.weights_bytes = m->weights.used_bytes,
+                       .state_bytes = instance->state.bytes,
+                       .available_bytes = npu__api_available_bytes()};
+    uint64_t io = 0, compute = 0;
+    for (int i = 0; i < NPU_GRAPH_KINDS; i++) {
+        const npu_graph *g = &instance->graphs[i];
+        if (g->io_bytes > io) io = g->io_bytes;
+        if (g->compute_bytes > compute) compute = g->compute_bytes;
+    }
+    need.compute_bytes = io + compute;
+    return need;
+}
+
+npu_status npu__api_check_memory(const npu_memory *need, npu_error *err) {
+    uint64_t own;
+    if (__builtin_add_overflow(need->state_bytes, need->compute_bytes, &own) ||
+        (need->available_bytes && own > need->available_bytes))
+        return npu_fail(
+            err, NPU_NO_MEMORY, "context.memory",
+            "the context needs %llu MiB for keys and values and %llu MiB for computing, %llu MiB are available",
+            (unsigned long long)(need->state_bytes >> 20), (unsigned long long)(need->compute_bytes >> 20),
+            (unsigned long long)(need->available_bytes >> 20));
+    return NPU_OK;
+}
+
+npu_status npu_context_estimate(npu_model *m, const npu_context_params *params, npu_memory *out, npu_error *err) {
+    npu_context_params p = params ? *params : (npu_context_params){0};
+    const npu_target_ops *target;
+    npu_caps caps = {0};
+    npu_instance instance;
+    NPU_TRY(npu__api_caps(&p, NULL, &target, &caps, err));
+    NPU_TRY(npu__api_instance(m, &p, &caps, &instance, err));
+    *out = npu__api_memory(m, &instance);
+    npu_instance_free(&instance);
+    return NPU_OK;
+}

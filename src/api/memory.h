@@ -1,0 +1,15 @@
+/* Memory estimates; private to src/api. */
+#ifndef NPU_API_MEMORY_H
+#define NPU_API_MEMORY_H
+
+#include "api/api.h"
+
+/* What this machine could give now, file cache included; 0 = unknown. */
+uint64_t npu__api_available_bytes(void);
+
+npu_memory npu__api_memory(const npu_model *m, const npu_instance *instance);
+
+/* NO_MEMORY with the numbers when what is not mapped from files can't fit. */
+npu_status npu__api_check_memory(const npu_memory *need, npu_error *err);
+
+#endif
