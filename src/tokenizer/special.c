@@ -143,7 +143,9 @@ static npu_status load_adds(npu_tokenizer *tok, const npu_gguf *gguf, npu_error 
     NPU_TRY(npu__optional_bool(gguf, "tokenizer.ggml.add_eos_token", &tok->add_eos, err));
     NPU_TRY(npu__optional_bool(gguf, "tokenizer.ggml.add_sep_token", &tok->add_sep, err));
     if (tok->pre && tok->pre->flags & NPU__PRE_FORCE_BOS) tok->add_bos = true;
-    NPU_TRY(need_role(tok, tok->add_bos, NPU_ROLE_BOS, "tokenizer.ggml.bos_token_id", err));
+    bool framed = tok->kind->framed;
+    NPU_TRY(need_role(tok, framed, NPU_ROLE_SEP, "tokenizer.ggml.seperator_token_id", err));
+    NPU_TRY(need_role(tok, tok->add_bos || framed, NPU_ROLE_BOS, "tokenizer.ggml.bos_token_id", err));
     return need_role(tok, tok->add_eos, NPU_ROLE_EOS, "tokenizer.ggml.eos_token_id", err);
 }
 

@@ -92,6 +92,8 @@ void npu_tokenizer_free(npu_tokenizer *tok) {
     free(tok->piece_offsets);
     free(tok->specials);
     free(tok->merges);
+    npu__prefix_free(&tok->prefix);
+    npu__prefix_free(&tok->user_prefix);
     free(tok->charsmap);
     free(tok->replacements);
     free(tok);
@@ -116,9 +118,11 @@ void npu_token_list_free(npu_token_list *list) {
 
 static npu_status encode(const npu_tokenizer *tok, const char *text, size_t len, npu_encode_flags flags,
                          npu_token_list *out, npu_error *err) {
-    if (flags.add_special && tok->add_bos) NPU_TRY(npu_token_list_add(out, tok->roles[NPU_ROLE_BOS], err));
+    bool framed = tok->kind->framed;
+    if (flags.add_special && (tok->add_bos || framed)) NPU_TRY(npu_token_list_add(out, tok->roles[NPU_ROLE_BOS], err));
     if (len) NPU_TRY(npu__encode_parts(tok, text, len, flags.parse_special, out, err));
-    if (flags.add_special && tok->add_eos) NPU_TRY(npu_token_list_add(out, tok->roles[NPU_ROLE_EOS], err));
+    if (flags.add_special && framed) NPU_TRY(npu_token_list_add(out, tok->roles[NPU_ROLE_SEP], err));
+    if (flags.add_special && tok->add_eos && !framed) NPU_TRY(npu_token_list_add(out, tok->roles[NPU_ROLE_EOS], err));
     return NPU_OK;
 }
 

@@ -332,6 +332,52 @@ static void longer_special_tokens_win(void **state) {
     npu_tokenizer_free(tok);
 }
 
+static void words_are_covered_from_the_left(void **state) {
+    (void)state;
+    const char *const tokens[] = {
+        "[UNK]", "[CLS]", "[SEP]", "\xE2\x96\x81play", "ing", "\xE2\x96\x81,", "\xE2\x96\x81\x63\x61\x66\x65", "s"};
+    vocab_build v = {0};
+    npu_error err;
+    vb_str(&v, "tokenizer.ggml.model", "bert");
+    vb_strings(&v, "tokenizer.ggml.tokens", tokens, COUNT(tokens));
+    refused(&v, "tokenizer.role", "seperator_token_id"); /* the default ids are no tokens here */
+    vb_str(&v, "tokenizer.ggml.model", "bert");
+    vb_strings(&v, "tokenizer.ggml.tokens", tokens, COUNT(tokens));
+    vb_u32(&v, "tokenizer.ggml.bos_token_id", 1);
+    vb_u32(&v, "tokenizer.ggml.seperator_token_id", 2);
+    vb_u32(&v, "tokenizer.ggml.unknown_token_id", 0);
+    npu_tokenizer *tok = create(&v, &err);
+    assert_non_null(tok);
+    CHECK(tok, "Playing,plays caf\xC3\xA9 playx", false, true, 1, 3, 4, 5, 3, 7, 6, 0, 2);
+    npu_tokenizer_free(tok);
+}
+
+static void unigram_takes_the_best_sum(void **state) {
+    (void)state;
+    const char *const tokens[] = {"<pad>", "</s>", "<unk>", "\xE2\x96\x81", "a", "b", "ab", "abc", "c"};
+    const float scores[] = {0, 0, 0, -1, -2, -2, -3, -9, -3};
+    const int32_t types[] = {VB_CONTROL, VB_CONTROL, VB_UNKNOWN, 1, 1, 1, 1, 1, 1};
+    vocab_build v = {0};
+    npu_error err;
+    vb_str(&v, "tokenizer.ggml.model", "t5");
+    vb_strings(&v, "tokenizer.ggml.tokens", tokens, COUNT(tokens));
+    vb_numbers(&v, "tokenizer.ggml.scores", VB_F32, scores, COUNT(scores));
+    vb_numbers(&v, "tokenizer.ggml.token_type", VB_I32, types, COUNT(types));
+    vb_bool(&v, "tokenizer.ggml.add_space_prefix", 1);
+    npu_tokenizer *tok = create(&v, &err);
+    assert_non_null(tok);
+    CHECK(tok, "abc", false, true, 3, 6, 8, 1); /* ab + c = -6 is better than abc = -9 */
+    CHECK(tok, "axyb", false, false, 3, 4, 2, 5);
+    npu_tokenizer_free(tok);
+    vb_str(&v, "tokenizer.ggml.model", "t5");
+    vb_strings(&v, "tokenizer.ggml.tokens", tokens, COUNT(tokens));
+    vb_numbers(&v, "tokenizer.ggml.scores", VB_F32, scores, COUNT(scores));
+    gb_array(&v.keys, "tokenizer.ggml.precompiled_charsmap", 0, 8);
+    gb_bytes(&v.keys, "\x00\x01\x00\x00\x00\x00\x00\x00", 8);
+    v.n_keys++;
+    refused(&v, "tokenizer.charsmap", "tokenizer.ggml.precompiled_charsmap");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bpe_merges_by_rank_inside_words),
@@ -344,6 +390,8 @@ int main(void) {
         cmocka_unit_test(bad_keys_are_refused_by_name),
         cmocka_unit_test(bad_arrays_are_refused_by_name),
         cmocka_unit_test(longer_special_tokens_win),
+        cmocka_unit_test(words_are_covered_from_the_left),
+        cmocka_unit_test(unigram_takes_the_best_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

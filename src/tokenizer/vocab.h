@@ -5,6 +5,7 @@
 #ifndef NPU_TOKENIZER_VOCAB_H
 #define NPU_TOKENIZER_VOCAB_H
 
+#include "tokenizer/prefix.h"
 #include "tokenizer/pretok.h"
 #include "tokenizer/strtab.h"
 #include "tokenizer/tokenizer.h"
@@ -56,7 +57,9 @@ struct npu_tokenizer {
     uint32_t merge_mask;
     int32_t byte_symbols[256]; /* BPE: symbol of each byte's stand-in; SPM: token of each byte */
 
-    uint32_t *charsmap; /* unigram: double array of the normaliser, then its replacement strings */
+    npu__prefix prefix;      /* unigram, WordPiece: tokens to match */
+    npu__prefix user_prefix; /* unigram: user-defined tokens, which are not normalised */
+    uint32_t *charsmap;      /* unigram: double array of the normaliser, then its replacement strings */
     size_t charsmap_units;
     char *replacements;
     size_t replacements_bytes;
@@ -71,7 +74,8 @@ struct npu__kind {
     int32_t default_bos, default_eos, default_unk, default_sep, default_pad, default_mask;
     bool add_bos, add_eos, add_sep, add_space_prefix, escape_spaces, clean_spaces;
     bool byte_pieces; /* pieces are spelled in the printable stand-ins of bytes */
-    bool needs_scores, needs_merges;
+    bool needs_scores;
+    bool framed; /* begin and separator tokens are always around a text */
     npu_status (*load)(npu_tokenizer *tok, const npu_gguf *gguf, npu_error *err); /* NULL: nothing more to load */
     /* Appends the ids of |text|, which holds no special token. |first|: nothing, or a special token, stands before. */
     npu_status (*encode)(const npu_tokenizer *tok, const char *text, size_t len, bool first, npu_token_list *out,
@@ -105,6 +109,15 @@ npu_status npu__bpe_encode(const npu_tokenizer *tok, const char *text, size_t le
 npu_status npu__spm_load(npu_tokenizer *tok, const npu_gguf *gguf, npu_error *err);
 npu_status npu__spm_encode(const npu_tokenizer *tok, const char *text, size_t len, bool first, npu_token_list *out,
                            npu_error *err);
+npu_status npu__wordpiece_load(npu_tokenizer *tok, const npu_gguf *gguf, npu_error *err);
+npu_status npu__wordpiece_encode(const npu_tokenizer *tok, const char *text, size_t len, bool first,
+                                 npu_token_list *out, npu_error *err);
+npu_status npu__unigram_load(npu_tokenizer *tok, const npu_gguf *gguf, npu_error *err);
+npu_status npu__unigram_encode(const npu_tokenizer *tok, const char *text, size_t len, bool first, npu_token_list *out,
+                               npu_error *err);
+
+/* Kinds that match along tokens refuse absurdly long ones: the time is the text's size times the longest token's. */
+npu_status npu__longest_allowed(const npu_tokenizer *tok, npu_error *err);
 
 #define NPU__NO_MEMORY(err) npu_fail(err, NPU_NO_MEMORY, "tokenizer.no_memory", "no memory for the tokenizer")
 
