@@ -83,7 +83,7 @@ def call(name, result, args):
 
 
 def program(folder, include):
-    """Text of the generated part of the test program, and the number of intrinsics in it."""
+    """Text of the generated part of the test program."""
     known = prototypes(include)
     out = []
     table = sorted(n for n in names(folder) - HINTS if not FLOAT.search(n))
@@ -94,4 +94,4 @@ def program(folder, include):
     out.append("static const struct test tests[] = {")
     out += [f'    {{"{name}", run_{name}}},' for name in table]
     out.append("};")
-    return "\n".join(out) + "\n", len(table)
+    return "\n".join(out) + "\n"

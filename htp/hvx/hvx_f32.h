@@ -1,0 +1,194 @@
+/* Arithmetic on vectors of 32 floats for ops, in the three builds of the NPU program; the build chooses with one macro:
+ *   HTP_BUILD_NATIVE, HTP_BUILD_QEMU  IEEE by lane, the bits of docs/numerics.md (qemu-hexagon has no HVX float, so
+ * there each lane goes through the scalar float instructions) HTP_BUILD_REAL                    HVX float instructions:
+ * last bits differ. Not confirmed on hardware. Vectors are HVX_Vector with a float in each word. NaN is a class:
+ * payloads differ between builds. */
+#ifndef HTP_HVX_F32_H
+#define HTP_HVX_F32_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include <hexagon_types.h>
+#include <hexagon_protos.h>
+#include <hvx_hexagon_protos.h>
+
+#include "wire/half.h"
+
+#if defined HTP_BUILD_NATIVE
+#include "hvx_ieee.h"
+#elif !defined HTP_BUILD_QEMU && !defined HTP_BUILD_REAL
+#error "one of HTP_BUILD_NATIVE, HTP_BUILD_QEMU, HTP_BUILD_REAL must be defined"
+#endif
+
+static inline HVX_Vector hvx_f32_splat(float x) {
+    return Q6_V_vsplat_R((int32_t)npu_float_bits(x));
+}
+/* From and to any address. */
+static inline HVX_Vector hvx_f32_load(const float *p) {
+    return *(const HVX_UVector *)p;
+}
+static inline void hvx_f32_store(float *p, HVX_Vector x) {
+    *(HVX_UVector *)p = x;
+}
+
+#if defined HTP_BUILD_NATIVE
+
+#define hvx_f32_add      hvx_ieee_add
+#define hvx_f32_sub      hvx_ieee_sub
+#define hvx_f32_mul      hvx_ieee_mul
+#define hvx_f32_div      hvx_ieee_div
+#define hvx_f32_fma      hvx_ieee_fma
+#define hvx_f32_max      hvx_ieee_max
+#define hvx_f32_min      hvx_ieee_min
+#define hvx_f32_from_i32 hvx_ieee_from_w
+#define hvx_f32_widen    hvx_ieee_from_hf
+#define hvx_f32_narrow   hvx_ieee_to_hf
+
+#elif defined HTP_BUILD_QEMU
+
+typedef union {
+    HVX_Vector v;
+    float f[32];
+    int32_t w[32];
+    uint16_t h[64];
+} hvx_f32_lanes;
+
+#define HVX_F32_2(name, ...)                                    \
+    static inline HVX_Vector name(HVX_Vector u, HVX_Vector v) { \
+        hvx_f32_lanes a = {u}, b = {v};                         \
+        for (int i = 0; i < 32; i++) a.f[i] = __VA_ARGS__;      \
+        return a.v;                                             \
+    }
+HVX_F32_2(hvx_f32_add, a.f[i] + b.f[i])
+HVX_F32_2(hvx_f32_sub, a.f[i] - b.f[i])
+HVX_F32_2(hvx_f32_mul, a.f[i] * b.f[i])
+HVX_F32_2(hvx_f32_div, a.f[i] / b.f[i])
+HVX_F32_2(hvx_f32_max, a.f[i] > b.f[i] || a.f[i] != a.f[i] ? a.f[i] : b.f[i])
+HVX_F32_2(hvx_f32_min, a.f[i] < b.f[i] || a.f[i] != a.f[i] ? a.f[i] : b.f[i])
+#undef HVX_F32_2
+
+static inline HVX_Vector hvx_f32_fma(HVX_Vector u, HVX_Vector v, HVX_Vector w) {
+    hvx_f32_lanes a = {u}, b = {v}, c = {w};
+    for (int i = 0; i < 32; i++) c.f[i] = __builtin_fmaf(a.f[i], b.f[i], c.f[i]);
+    return c.v;
+}
+static inline HVX_Vector hvx_f32_from_i32(HVX_Vector x) {
+    hvx_f32_lanes a = {x};
+    for (int i = 0; i < 32; i++) a.f[i] = (float)a.w[i];
+    return a.v;
+}
+static inline HVX_VectorPair hvx_f32_widen(HVX_Vector x) {
+    hvx_f32_lanes h = {x}, even, odd;
+    for (int i = 0; i < 32; i++) {
+        even.f[i] = npu_half_to_float(h.h[2 * i]);
+        odd.f[i] = npu_half_to_float(h.h[2 * i + 1]);
+    }
+    return Q6_W_vcombine_VV(odd.v, even.v);
+}
+static inline HVX_Vector hvx_f32_narrow(HVX_VectorPair x) {
+    hvx_f32_lanes even = {Q6_V_lo_W(x)}, odd = {Q6_V_hi_W(x)}, h;
+    for (int i = 0; i < 32; i++) {
+        h.h[2 * i] = npu_float_to_half(even.f[i]);
+        h.h[2 * i + 1] = npu_float_to_half(odd.f[i]);
+    }
+    return h.v;
+}
+
+#else
+
+#if __HVX_ARCH__ >= 79
+static inline HVX_Vector hvx_f32_add(HVX_Vector a, HVX_Vector b) {
+    return Q6_Vsf_vadd_VsfVsf(a, b);
+}
+static inline HVX_Vector hvx_f32_sub(HVX_Vector a, HVX_Vector b) {
+    return Q6_Vsf_vsub_VsfVsf(a, b);
+}
+static inline HVX_Vector hvx_f32_mul(HVX_Vector a, HVX_Vector b) {
+    return Q6_Vsf_vmpy_VsfVsf(a, b);
+}
+static inline HVX_Vector hvx_f32_fma(HVX_Vector a, HVX_Vector b, HVX_Vector c) {
+    return Q6_Vsf_vadd_VsfVsf(Q6_Vsf_vmpy_VsfVsf(a, b), c);
+}
+#else
+static inline HVX_Vector hvx_f32_add(HVX_Vector a, HVX_Vector b) {
+    return Q6_Vsf_equals_Vqf32(Q6_Vqf32_vadd_VsfVsf(a, b));
+}
+static inline HVX_Vector hvx_f32_sub(HVX_Vector a, HVX_Vector b) {
+    return Q6_Vsf_equals_Vqf32(Q6_Vqf32_vsub_VsfVsf(a, b));
+}
+static inline HVX_Vector hvx_f32_mul(HVX_Vector a, HVX_Vector b) {
+    return Q6_Vsf_equals_Vqf32(Q6_Vqf32_vmpy_VsfVsf(a, b));
+}
+static inline HVX_Vector hvx_f32_fma(HVX_Vector a, HVX_Vector b, HVX_Vector c) {
+    return Q6_Vsf_equals_Vqf32(Q6_Vqf32_vadd_Vqf32Vsf(Q6_Vqf32_vmpy_VsfVsf(a, b), c));
+}
+#endif
+/* There is no division: a first guess of 1/b from its bits, three Newton steps. |b| in 2^-125 … 2^125. */
+static inline HVX_Vector hvx_f32_div(HVX_Vector a, HVX_Vector b) {
+    HVX_Vector sign = Q6_V_vand_VV(b, Q6_V_vsplat_R((int32_t)0x80000000u)), two = hvx_f32_splat(2.0f);
+    HVX_Vector size = Q6_V_vxor_VV(b, sign), r = Q6_Vw_vsub_VwVw(Q6_V_vsplat_R(0x7ef311c7), size);
+    for (int step = 0; step < 3; step++) r = hvx_f32_mul(r, hvx_f32_sub(two, hvx_f32_mul(size, r)));
+    return hvx_f32_mul(a, Q6_V_vor_VV(r, sign));
+}
+static inline HVX_Vector hvx_f32_max(HVX_Vector a, HVX_Vector b) {
+    return Q6_Vsf_vmax_VsfVsf(a, b);
+}
+static inline HVX_Vector hvx_f32_min(HVX_Vector a, HVX_Vector b) {
+    return Q6_Vsf_vmin_VsfVsf(a, b);
+}
+/* Exact for |x| < 2^22 on every architecture. */
+static inline HVX_Vector hvx_f32_from_i32(HVX_Vector x) {
+#if __HVX_ARCH__ >= 73
+    return Q6_Vsf_equals_Vw(x);
+#else
+    HVX_Vector magic = Q6_V_vsplat_R(0x4b400000);
+    return hvx_f32_sub(Q6_Vw_vadd_VwVw(x, magic), magic);
+#endif
+}
+static inline HVX_VectorPair hvx_f32_widen(HVX_Vector h) {
+    HVX_VectorPair q = Q6_Wqf32_vmpy_VhfVhf(h, Q6_Vh_vsplat_R(0x3c00));
+    return Q6_W_vcombine_VV(Q6_Vsf_equals_Vqf32(Q6_V_hi_W(q)), Q6_Vsf_equals_Vqf32(Q6_V_lo_W(q)));
+}
+static inline HVX_Vector hvx_f32_narrow(HVX_VectorPair x) {
+    HVX_Vector zero = Q6_V_vzero();
+    return Q6_Vhf_equals_Wqf32(
+        Q6_W_vcombine_VV(Q6_Vqf32_vadd_VsfVsf(Q6_V_hi_W(x), zero), Q6_Vqf32_vadd_VsfVsf(Q6_V_lo_W(x), zero)));
+}
+
+#endif
+
+/* What the macros and functions above do, beyond their names:
+ *   hvx_f32_max, hvx_f32_min  the second operand when both are equal, NaN when either is (real: not confirmed)
+ *   hvx_f32_widen(h)          64 halves to a pair: lo lane i = half 2i, hi lane i = half 2i + 1; exact
+ *   hvx_f32_narrow(pair)      its reverse, to nearest even */
+
+/* The same in memory order: lo = halves 0 … 31, hi = halves 32 … 63. */
+static inline HVX_VectorPair hvx_f32_from_half(HVX_Vector h) {
+    return hvx_f32_widen(Q6_Vh_vshuff_Vh(h));
+}
+static inline HVX_Vector hvx_f32_to_half(HVX_VectorPair x) {
+    return Q6_Vh_vdeal_Vh(hvx_f32_narrow(x));
+}
+/* Nearest even integer of |x| <= 2^22: callers clamp first. */
+static inline HVX_Vector hvx_f32_to_i32(HVX_Vector x) {
+    return Q6_Vw_vsub_VwVw(hvx_f32_add(x, hvx_f32_splat(12582912.0f)), Q6_V_vsplat_R(0x4b400000));
+}
+/* |x| by its bits, which order like integers. */
+static inline HVX_Vector hvx_f32_abs(HVX_Vector x) {
+    return Q6_V_vand_VV(x, Q6_V_vsplat_R(0x7fffffff));
+}
+static inline float hvx_f32_first(HVX_Vector x) {
+    return npu_bits_float((uint32_t)Q6_R_vextract_VR(x, 0));
+}
+/* The fold of docs/numerics.md §3 over the 32 lanes. */
+static inline float hvx_f32_sum(HVX_Vector x) {
+    for (int bytes = 64; bytes >= 4; bytes /= 2) x = hvx_f32_add(x, Q6_V_vror_VR(x, bytes));
+    return hvx_f32_first(x);
+}
+static inline float hvx_f32_largest(HVX_Vector x) {
+    for (int bytes = 64; bytes >= 4; bytes /= 2) x = hvx_f32_max(x, Q6_V_vror_VR(x, bytes));
+    return hvx_f32_first(x);
+}
+
+#endif

@@ -1,0 +1,70 @@
+"""What the tests of the HVX intrinsics share: the ways a program is compiled for this PC, and the Hexagon build."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+HEADERS = os.path.join(SOURCE, "emu", "hexagon", "hvx")
+CPU = "hexagonv73+hvx+hvx_length128b+hvxv73"
+FLAGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-ffp-contract=off", "-fno-math-errno"]
+FULL = os.environ.get("NPU_FULL") == "1"
+AVX2 = "-mavx2 -mfma -mf16c"
+AVX512 = AVX2 + " -mavx512f -mavx512bw -mavx512vl -mavx512dq"
+# name, flags, what /proc/cpuinfo must say; sanitizers see that no definition overflows or reads outside.
+LEVELS = [
+    ("baseline", "-O2", []),
+    ("avx2", "-O3 " + AVX2, ["avx2", "fma", "f16c"]),
+    ("avx512", "-O3 " + AVX512 + " -mavx512vnni", ["avx512bw", "avx512_vnni"]),
+    ("sanitized", "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all", []),
+]
+
+
+def skip(why):
+    print("not available:", why)
+    sys.exit(77)
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        print(" ".join(command), "\n", done.stdout, done.stderr)
+        sys.exit(1)
+    return done.stdout
+
+
+def qemu():
+    return [shutil.which("qemu-hexagon") or skip("qemu-hexagon"), "-cpu", "v73"]
+
+
+def include():
+    """The Hexagon compiler's folder of headers."""
+    try:
+        import ziglang
+    except ImportError:
+        skip("the ziglang package")
+    return os.path.join(os.path.dirname(ziglang.__file__), "lib", "include")
+
+
+def hexagon(args, out):
+    """Compiles for Hexagon Linux."""
+    include()
+    cc = [sys.executable, "-m", "ziglang", "cc", "-target", "hexagon-linux-musl", "-mcpu=" + CPU]
+    run(cc + ["-ffp-contract=off", "-fno-math-errno", "-static", *args, "-o", out])
+
+
+def native(args, folder):
+    """Compiles in every way this PC can run; yields a label and the program."""
+    have = open("/proc/cpuinfo").read() if os.path.exists("/proc/cpuinfo") else ""
+    for compiler in ("gcc", "clang-14", "clang") if FULL else (os.environ.get("CC", "gcc"),):
+        if not shutil.which(compiler):
+            continue
+        for level, flags, needs in LEVELS:
+            if any(not re.search(rf"\b{n}\b", have) for n in needs):
+                continue
+            out = os.path.join(folder, level)
+            quiet = [] if "clang" in compiler else ["-Wno-psabi"]
+            run([compiler, *FLAGS, *quiet, *flags.split(), "-I" + HEADERS, *args, "-o", out, "-lm"])
+            yield f"{compiler} {level}", [out]

@@ -1,0 +1,21 @@
+"""Runs kernel_run.c, the scalar check of htp/hvx, in the native builds and in the qemu build of the NPU program."""
+import os
+import sys
+import tempfile
+
+import hvx_build as build
+
+
+def main():
+    qemu = build.qemu()
+    sources = [os.path.join(build.HERE, "kernel_run.c"), os.path.join(build.SOURCE, "htp", "hvx", "hvx_dot.c")]
+    sources.append("-I" + build.SOURCE)
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "hexagon")
+        build.hexagon(["-O2", "-DHTP_BUILD_QEMU", *sources, "-lm"], program)
+        print("qemu:", build.run(qemu + [program, "400"]).strip())
+        for label, program in build.native(["-DHTP_BUILD_NATIVE", *sources], folder):
+            print(f"{label}:", build.run(program + ["2000"]).strip())
+
+
+sys.exit(main())

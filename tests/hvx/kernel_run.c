@@ -1,0 +1,187 @@
+/* The contract builds of htp/hvx against scalar C: every helper of hvx_f32.h on edge and random values, every kernel of
+ * hvx_dot.h on odd and even numbers of tiles with guard zones. hvx_kernels.py compiles it for the PC and for Hexagon
+ * (run by qemu-hexagon). Prints the first failure of a kind and exits with 1. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "htp/hvx/hvx_dot.h"
+#include "htp/hvx/hvx_f32.h"
+
+typedef union {
+    HVX_Vector v;
+    float f[32];
+    uint32_t u[32];
+    int32_t w[32];
+    uint16_t h[64];
+    uint8_t b[128];
+} lanes;
+
+static uint64_t rng = 0x5eed0d07;
+static int failures;
+
+static uint32_t next(void) {
+    rng ^= rng << 13;
+    rng ^= rng >> 7;
+    rng ^= rng << 17;
+    return (uint32_t)(rng >> 24);
+}
+
+/* NaN is a class. */
+static int same(float a, float b) {
+    return npu_float_bits(a) == npu_float_bits(b) || (a != a && b != b);
+}
+
+static void expect(const char *what, float got, float want, int where) {
+    if (same(got, want) || failures++ > 20) return;
+    printf("%s: lane %d: got %08x, want %08x\n", what, where, npu_float_bits(got), npu_float_bits(want));
+}
+
+static uint32_t random_float(void) {
+    static const uint32_t edges[] = {0,          0x80000000, 1,          0x807fffff, 0x00800000, 0x3f800000,
+                                     0xbf800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000,
+                                     0x34000000, 0x4b000001, 0x477fefff, 0x477ff000, 0x387fe000, 0x387fdfff,
+                                     0x33000000, 0x33000001, 0x38800000};
+    uint32_t kind = next() & 7, r = next();
+    if (kind == 0) return edges[r % (sizeof edges / sizeof edges[0])];
+    if (kind < 3) return r;
+    return (r & 0x807fffff) | (100 + next() % 50) << 23;
+}
+
+static float bigger(float a, float b) {
+    return a > b || a != a ? a : b;
+}
+static float smaller(float a, float b) {
+    return a < b || a != a ? a : b;
+}
+
+static void check_arithmetic(void) {
+    lanes a, b, c, r;
+    for (int i = 0; i < 32; i++) a.u[i] = random_float(), b.u[i] = random_float(), c.u[i] = random_float();
+    if (next() & 1)
+        for (int i = 0; i < 32; i++) c.f[i] = -a.f[i] * b.f[i]; /* cancellation shows a fused product */
+#define CHECK(name, args, ...) \
+    r.v = name args;           \
+    for (int i = 0; i < 32; i++) expect(#name, r.f[i], __VA_ARGS__, i)
+    CHECK(hvx_f32_add, (a.v, b.v), a.f[i] + b.f[i]);
+    CHECK(hvx_f32_sub, (a.v, b.v), a.f[i] - b.f[i]);
+    CHECK(hvx_f32_mul, (a.v, b.v), a.f[i] * b.f[i]);
+    CHECK(hvx_f32_div, (a.v, b.v), a.f[i] / b.f[i]);
+    CHECK(hvx_f32_fma, (a.v, b.v, c.v), fmaf(a.f[i], b.f[i], c.f[i]));
+    CHECK(hvx_f32_max, (a.v, b.v), bigger(a.f[i], b.f[i]));
+    CHECK(hvx_f32_min, (a.v, b.v), smaller(a.f[i], b.f[i]));
+    CHECK(hvx_f32_abs, (a.v), npu_bits_float(a.u[i] & 0x7fffffff));
+    CHECK(hvx_f32_from_i32, (a.v), (float)a.w[i]);
+    CHECK(hvx_f32_splat, (a.f[3]), a.f[3]);
+    for (int i = 0; i < 32; i++) b.f[i] = (float)(int32_t)next() * 0x1p-10f;
+    r.v = hvx_f32_to_i32(b.v);
+    for (int i = 0; i < 32; i++) expect("hvx_f32_to_i32", (float)r.w[i], rintf(b.f[i]), i);
+    float fold[32], top[32];
+    for (int i = 0; i < 32; i++) fold[i] = top[i] = a.f[i];
+    for (int h = 16; h; h /= 2)
+        for (int j = 0; j < h; j++) fold[j] = fold[j] + fold[j + h], top[j] = bigger(top[j], top[j + h]);
+    expect("hvx_f32_sum", hvx_f32_sum(a.v), fold[0], 0);
+    expect("hvx_f32_largest", hvx_f32_largest(a.v), top[0], 0);
+#undef CHECK
+}
+
+static void check_halves(void) {
+    lanes h, lo, hi, back;
+    for (int i = 0; i < 64; i++) h.h[i] = (uint16_t)(next() & 3 ? next() : next() % 3 * 0x3ff);
+    HVX_VectorPair wide = hvx_f32_from_half(h.v);
+    lo.v = Q6_V_lo_W(wide), hi.v = Q6_V_hi_W(wide);
+    for (int i = 0; i < 64; i++)
+        expect("hvx_f32_from_half", i < 32 ? lo.f[i] : hi.f[i - 32], npu_half_to_float(h.h[i]), i);
+    wide = hvx_f32_widen(h.v);
+    lo.v = Q6_V_lo_W(wide), hi.v = Q6_V_hi_W(wide);
+    for (int i = 0; i < 64; i++)
+        expect("hvx_f32_widen", i & 1 ? hi.f[i / 2] : lo.f[i / 2], npu_half_to_float(h.h[i]), i);
+    for (int i = 0; i < 32; i++) lo.u[i] = random_float(), hi.u[i] = random_float();
+    back.v = hvx_f32_to_half(Q6_W_vcombine_VV(hi.v, lo.v));
+    for (int i = 0; i < 64; i++) {
+        float want = npu_half_to_float(npu_float_to_half(i < 32 ? lo.f[i] : hi.f[i - 32]));
+        expect("hvx_f32_to_half", npu_half_to_float(back.h[i]), want, i);
+    }
+}
+
+enum { TILES = 7, K = 32 * TILES, COLUMNS = 4, GUARD = 128 };
+static const struct {
+    const char *name;
+    int bits, offset, has_min;
+} formats[HTP_DOT_FORMATS] = {{"q4_0", 4, 8, 0}, {"q4_1", 4, 0, 1}, {"q8_0", 8, 128, 0}};
+
+/* Random weights and activations of one row tile, as the format has them and as the kernel wants them. */
+static struct {
+    uint8_t code[32][K];
+    uint16_t scale[32][TILES], min[32][TILES];
+    int8_t x[COLUMNS][K] __attribute__((aligned(8)));
+    htp_act_block blocks[COLUMNS][TILES];
+} data;
+static lanes codes[2 * 4 * TILES + 1], scales[(TILES + 1) / 2], minima[(TILES + 1) / 2], y[COLUMNS + 2];
+
+static uint16_t random_half(void) {
+    return npu_float_to_half((float)(int32_t)(next() % 2001 - 1000) * 1e-4f);
+}
+
+static void fill(int f, int tiles) {
+    for (int r = 0; r < 32; r++) {
+        for (int k = 0; k < 32 * tiles; k++) data.code[r][k] = (uint8_t)(next() & ((1 << formats[f].bits) - 1));
+        for (int t = 0; t < tiles; t++) data.scale[r][t] = random_half(), data.min[r][t] = random_half();
+    }
+    for (int c = 0; c < COLUMNS; c++)
+        for (int t = 0; t < tiles; t++) {
+            int sum = 0;
+            for (int k = 32 * t; k < 32 * t + 32; k++)
+                sum += data.x[c][k] = (int8_t)((int)(next() & 3 ? next() % 255 : next() % 2 * 254) - 127);
+            data.blocks[c][t] = (htp_act_block){sum, (float)next() * 0x1p-40f};
+        }
+    memset(codes, 0, sizeof codes);
+    for (int i = 0; i < (TILES + 1) / 2 * 64; i++) scales[i / 64].h[i % 64] = minima[i / 64].h[i % 64] = 0x7e00;
+    for (int r = 0; r < 32; r++) {
+        for (int k = 0; k < 32 * tiles; k++) {
+            int per = formats[f].bits == 4 ? 8 : 4, in = k % per;
+            codes[k / per].b[4 * r + in % 4] |= (uint8_t)(data.code[r][k] << (in < 4 ? 0 : 4));
+        }
+        for (int t = 0; t < tiles; t++)
+            scales[t / 2].h[2 * r + t % 2] = data.scale[r][t], minima[t / 2].h[2 * r + t % 2] = data.min[r][t];
+    }
+}
+
+static float reference(int f, int r, int c, int tiles) {
+    float acc = 0;
+    for (int t = 0; t < tiles; t++) {
+        int sum = 0;
+        for (int k = 32 * t; k < 32 * t + 32; k++) sum += (data.code[r][k] - formats[f].offset) * data.x[c][k];
+        float d = data.blocks[c][t].d, p = npu_half_to_float(data.scale[r][t]) * d;
+        acc = fmaf(p, (float)sum, acc);
+        if (formats[f].has_min) acc = fmaf(npu_half_to_float(data.min[r][t]), d * (float)data.blocks[c][t].sum, acc);
+    }
+    return acc;
+}
+
+static void check_dot(int f, int tiles) {
+    static const int columns[] = {1, 2, 4};
+    htp_act_row rows[COLUMNS];
+    fill(f, tiles);
+    for (int c = 0; c < COLUMNS; c++) rows[c] = (htp_act_row){data.x[c], data.blocks[c]};
+    for (int n = 0; n < 3; n++) {
+        memset(y, 0xa5, sizeof y);
+        htp_dot[f][n](&codes[0].v, &scales[0].v, &minima[0].v, rows, (uint32_t)tiles, &y[1].v);
+        for (int c = 0; c < columns[n]; c++)
+            for (int r = 0; r < 32; r++) expect(formats[f].name, y[1 + c].f[r], reference(f, r, c, tiles), r);
+        for (int i = 0; i < COLUMNS + 2; i++)
+            if ((i < 1 || i > columns[n]) && y[i].u[7] != 0xa5a5a5a5) printf("wrote vector %d\n", i), failures++;
+    }
+}
+
+int main(int argc, char **argv) {
+    int rounds = argc > 1 ? atoi(argv[1]) : 400;
+    for (int i = 0; i < rounds; i++) {
+        check_arithmetic();
+        check_halves();
+        if (i % 4 == 0)
+            for (int f = 0; f < HTP_DOT_FORMATS; f++) check_dot(f, 1 + i / 4 % TILES);
+    }
+    printf("%d failures\n", failures);
+    return failures != 0;
+}
