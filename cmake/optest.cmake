@@ -4,7 +4,7 @@ enable_testing()
 include(cmake/testing.cmake)
 find_package(Threads REQUIRED)
 file(GLOB_RECURSE NPU_SOURCES CONFIGURE_DEPENDS src/base/*.c src/quant/*.c src/target/host/*.c wire/*.c)
-list(FILTER NPU_SOURCES EXCLUDE REGEX "_test\\.c$|_fuzz\\.c$|/optest_[^/]*$")
+list(FILTER NPU_SOURCES EXCLUDE REGEX "_test\\.c$|_fuzz\\.c$|/optest_[^/]*$|/host_(image|submit|target)\\.c$")
 npu_isa_filter(NPU_SOURCES)
 # No archive: the machine's ar may not know the target's object files.
 add_library(npu_static OBJECT ${NPU_SOURCES})

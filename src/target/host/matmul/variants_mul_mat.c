@@ -1,9 +1,14 @@
 /* The variants of MUL_MAT: reference first, better ones later. */
 #include "target/host/variants.h"
 
+#include "base/cpu.h"
+#include "target/host/matmul/matmul.h"
 #include "target/host/ref/ref.h"
 
 const npu_host_variant npu_host_MUL_MAT[] = {
     {"ref", 0, npu_host_mul_mat_ref, npu_host_mul_mat_scratch_ref, NULL},
+#if defined(__x86_64__)
+    {"avx512", NPU_CPU_AVX512, npu_host_mul_mat_avx512, npu_host_mul_mat_scratch, NULL},
+#endif
     {0},
 };

@@ -1,0 +1,217 @@
+/* The driver of the fast MUL_MAT variants: quantises the activations once for all weights of the op, then hands out
+ * pieces of the weights to the threads. Knows no instruction set and no format; kernels come in a table (matmul.h).
+ *
+ * Pieces are taken from a shared counter, because a thread may be held up; which thread computes a piece doesn't enter
+ * the result. Each thread takes its next piece before it works on the last one, so that the kernel can prefetch it.
+ */
+#include "target/host/matmul/matmul.h"
+
+#include <stdatomic.h>
+
+#include "quant/quant.h"
+#include "target/host/host_rows.h"
+#include "wire/format.h"
+
+enum {
+    WEIGHTS = 4,
+    FLOAT_ROWS = 4,          /* weight rows that are widened at a time */
+    PIECE_BYTES = 96 * 1024, /* small enough to share evenly, large against the cost of taking one */
+    PIECES_PER_THREAD = 4,
+};
+
+/* One weight and how its rows are cut: |per_matrix| pieces of |piece_rows| for each of its |outer| matrices. */
+typedef struct part {
+    const npu_host_operand *w, *y;
+    const float *bias;
+    uint32_t piece_rows;
+    uint64_t per_matrix, outer;
+    int integer;
+} part;
+
+typedef struct work {
+    const npu_host_call *call;
+    const npu_mm_kernels *kernels;
+    uint64_t rows; /* of x */
+    uint32_t blocks;
+    part parts[WEIGHTS];
+    uint32_t n_parts;
+    uint64_t n_pieces;
+    /* in scratch */
+    atomic_ullong *next;
+    npu_mm_act *acts;
+    const float **x;
+    float **y[WEIGHTS];
+    uint8_t *own;
+} work;
+
+static int is_integer(uint32_t type, npu_mode mode) {
+    return mode != NPU_MODE_EXACT && !(npu_format_of(type)->flags & NPU_FORMAT_FLOAT);
+}
+
+/* Bytes of the shared parts of scratch, in the order of place(), and of one thread's. */
+typedef struct sizes {
+    uint64_t acts, pointers, own;
+} sizes;
+
+static sizes sizes_of(uint64_t rows, uint32_t k) {
+    return (sizes){
+        .acts = npu_host_round(rows * (k / 32) * sizeof(npu_mm_act)),
+        .pointers = npu_host_round(rows * sizeof(float *)),
+        /* A row of any format is at most 4 k bytes; 32 of an integer format (34 bytes a block) need more than 4 floats.
+         */
+        .own = npu_host_round(NPU_MM_PANEL_BYTES + NPU_MM_STRIP * (uint64_t)(k / 32 + 1) * 34 + FLOAT_ROWS * 4ull * k),
+    };
+}
+
+uint64_t npu_host_mul_mat_scratch(const npu_op *op, const npu_tensor *tensors, npu_mode mode, unsigned nth) {
+    (void)mode;
+    const npu_tensor *x = &tensors[op->src[0]];
+    sizes s = sizes_of(npu_tensor_rows(x), x->ne[0]);
+    return npu_host_round(sizeof(atomic_ullong)) + s.acts + (1 + WEIGHTS) * s.pointers + nth * s.own;
+}
+
+static void place(work *w) {
+    const npu_host_call *call = w->call;
+    sizes s = sizes_of(w->rows, call->src[0].t.ne[0]);
+    uint8_t *p = call->scratch;
+    w->next = (atomic_ullong *)p;
+    p += npu_host_round(sizeof(atomic_ullong));
+    w->acts = (npu_mm_act *)p;
+    p += s.acts;
+    w->x = (const float **)p;
+    for (int i = 0; i < WEIGHTS; i++) w->y[i] = (float **)(p + (1 + (uint64_t)i) * s.pointers);
+    w->own = p + (1 + WEIGHTS) * s.pointers + call->ith * s.own;
+}
+
+static void cut(work *w, const npu_host_call *call, int i) {
+    const npu_host_operand *weight = &call->src[1 + i];
+    uint64_t n = weight->t.ne[1], row_bytes = weight->t.nb[1] ? weight->t.nb[1] : 1;
+    uint64_t rows = call->nth == 1 ? n : n / (call->nth * PIECES_PER_THREAD);
+    if (call->nth > 1 && rows > PIECE_BYTES / row_bytes) rows = PIECE_BYTES / row_bytes;
+    rows = (rows + NPU_MM_STRIP) / NPU_MM_STRIP * NPU_MM_STRIP;
+    w->parts[w->n_parts] = (part){weight,
+                                  &call->dst[i],
+                                  (const float *)call->src[5 + i].data,
+                                  (uint32_t)(rows < UINT32_MAX ? rows : UINT32_MAX / NPU_MM_STRIP * NPU_MM_STRIP),
+                                  (n + rows - 1) / rows,
+                                  (uint64_t)weight->t.ne[2] * weight->t.ne[3],
+                                  is_integer(weight->t.type, call->mode)};
+    w->n_pieces += w->parts[w->n_parts].per_matrix * w->parts[w->n_parts].outer;
+    w->n_parts++;
+}
+
+/* What all threads need before the products: quantised activations, addresses of rows, the counter at 0. */
+static void prepare(const work *w) {
+    const npu_host_call *call = w->call;
+    const npu_host_operand *x = &call->src[0];
+    uint64_t from, to;
+    npu_host_split(call, w->rows, &from, &to);
+    for (uint64_t m = from; m < to; m++) {
+        w->x[m] = (const float *)npu_host_row(x, m);
+        for (uint32_t i = 0; i < w->n_parts; i++) w->y[i][m] = (float *)npu_host_row(w->parts[i].y, m);
+    }
+    if (call->ith == 0) atomic_store_explicit(w->next, 0, memory_order_relaxed);
+    int integers = 0;
+    for (uint32_t i = 0; i < w->n_parts; i++) integers |= w->parts[i].integer;
+    if (!integers) return;
+    npu_host_split(call, w->rows * w->blocks, &from, &to);
+    while (from < to) {
+        uint64_t m = from / w->blocks, b = from % w->blocks;
+        uint64_t count = to - from < w->blocks - b ? to - from : w->blocks - b;
+        w->kernels->quantise((const float *)npu_host_row(x, m) + b * 32, w->acts + from, (uint32_t)count);
+        from += count;
+    }
+}
+
+/* A piece of the numbered ones: rows n0 … n1-1 of matrix |outer| of |part|. */
+typedef struct piece {
+    const part *part;
+    uint32_t index, n0, n1;
+    uint64_t outer;
+} piece;
+
+static int piece_at(const work *w, uint64_t number, piece *p) {
+    for (uint32_t i = 0; i < w->n_parts; i++) {
+        const part *t = &w->parts[i];
+        uint64_t count = t->per_matrix * t->outer, n = t->w->t.ne[1];
+        if (number < count) {
+            uint64_t n0 = number % t->per_matrix * t->piece_rows, n1 = n0 + t->piece_rows;
+            *p = (piece){t, i, (uint32_t)n0, (uint32_t)(n1 < n ? n1 : n), number / t->per_matrix};
+            return 1;
+        }
+        number -= count;
+    }
+    return 0;
+}
+
+static const uint8_t *address(const piece *p) {
+    const npu_tensor *t = &p->part->w->t;
+    return npu_host_at(p->part->w, p->n0, p->outer % t->ne[2], p->outer / t->ne[2]);
+}
+
+static void integers(const work *w, const piece *p, const uint8_t *after) {
+    const npu_tensor *t = &p->part->w->t;
+    const npu_mm_format *format = &w->kernels->formats[t->type];
+    npu_mm_task task = {p->part->w->data, t->nb[1],       w->blocks,     (uint32_t)w->rows,
+                        w->acts,          w->y[p->index], p->part->bias, after};
+    (w->rows == 1 ? format->stream : format->panel)(&task, p->n0, p->n1, w->own);
+}
+
+/* Rows as floats: in place when they are, else widened into scratch. */
+static const float *widen(const work *w, const piece *p, const uint8_t *row, uint32_t count, uint64_t *stride) {
+    const npu_tensor *t = &p->part->w->t;
+    *stride = t->nb[1] / sizeof(float);
+    if (t->type == NPU_TYPE_F32 && t->nb[1] % sizeof(float) == 0) return (const float *)row;
+    npu_dequant_fn *fn = t->type == NPU_TYPE_F16    ? w->kernels->widen_f16
+                         : t->type == NPU_TYPE_BF16 ? w->kernels->widen_bf16
+                                                    : npu_quant_of(t->type)->dequant;
+    float *to = (float *)w->own;
+    *stride = t->ne[0];
+    for (uint32_t i = 0; i < count; i++) fn(row + i * t->nb[1], to + (uint64_t)i * t->ne[0], t->ne[0]);
+    return to;
+}
+
+/* A batched weight serves per2 x per3 neighbouring matrices of x. */
+static void floats(const work *w, const piece *p) {
+    const npu_tensor *t = &p->part->w->t, *x = &w->call->src[0].t;
+    uint64_t per2 = x->ne[2] / t->ne[2], per3 = x->ne[3] / t->ne[3];
+    uint64_t w2 = p->outer % t->ne[2], w3 = p->outer / t->ne[2];
+    const uint8_t *row = address(p);
+    for (uint32_t n = p->n0; n < p->n1; n += FLOAT_ROWS, row += FLOAT_ROWS * t->nb[1]) {
+        uint32_t count = p->n1 - n < FLOAT_ROWS ? p->n1 - n : FLOAT_ROWS;
+        npu_mm_dot d = {.k = t->ne[0], .n_rows = count, .rows = x->ne[1], .first = n, .bias = p->part->bias};
+        d.w = widen(w, p, row, count, &d.stride);
+        for (uint64_t served = 0; served < per2 * per3; served++) {
+            uint64_t matrix = (w3 * per3 + served / per2) * x->ne[2] + w2 * per2 + served % per2;
+            d.x = w->x + matrix * x->ne[1];
+            d.y = w->y[p->index] + matrix * x->ne[1];
+            w->kernels->dot(&d);
+        }
+    }
+}
+
+npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels, npu_error *err) {
+    (void)err;
+    work w = {.call = call,
+              .kernels = kernels,
+              .rows = npu_tensor_rows(&call->src[0].t),
+              .blocks = call->src[0].t.ne[0] / 32};
+    for (int i = 0; i < WEIGHTS; i++)
+        if (call->src[1 + i].data) cut(&w, call, i);
+    place(&w);
+    prepare(&w);
+    npu_pool_barrier(call->pool);
+    if (!w.rows) return NPU_OK;
+    piece now, next;
+    int more = piece_at(&w, atomic_fetch_add_explicit(w.next, 1, memory_order_relaxed), &now);
+    while (more) {
+        more = piece_at(&w, atomic_fetch_add_explicit(w.next, 1, memory_order_relaxed), &next);
+        if (now.part->integer) {
+            integers(&w, &now, more ? address(&next) : address(&now));
+        } else {
+            floats(&w, &now);
+        }
+        now = next;
+    }
+    return NPU_OK;
+}

@@ -1,0 +1,77 @@
+/* Fast MUL_MAT of the host target (docs/numerics.md §4, §5): what the driver (matmul.c) and the kernels of each
+ * instruction set (matmul_<isa>.c) share. The variants give the reference's bits; the op table lists them.
+ *
+ * Weights are read in place. The lanes of a vector are rows of the weight matrix, so that every output has one
+ * accumulator and no lane layout enters a result. One activation row is enough work for the kernel |stream|, which
+ * keeps an unpacked block in registers; more rows go through |panel|, which unpacks a strip of weight rows once into
+ * scratch and multiplies it with all of them.
+ */
+#ifndef NPU_HOST_MATMUL_H
+#define NPU_HOST_MATMUL_H
+
+#include "target/host/host_op.h"
+
+/* 32 activations as §5 has them. |n|, |n_low| and |n_high| are what a sum starts at when codes are stored as c + 128:
+ * -128 times the sum of all 32, the first and the last 16 values. */
+typedef struct npu_mm_act {
+    int8_t q[32];
+    float d, s;
+    int32_t n, n_low, n_high;
+    int16_t b0, b1;
+    int32_t reserved[2];
+} npu_mm_act;
+
+_Static_assert(sizeof(npu_mm_act) == 64, "one cache line");
+
+enum {
+    NPU_MM_STRIP = 32,            /* weight rows that a kernel takes at a time, at most */
+    NPU_MM_PANEL_BYTES = 1 << 15, /* room for an unpacked chunk of them */
+};
+
+/* One weight matrix against all activation rows: y[m][n] for the rows n that the kernel is asked for. */
+typedef struct npu_mm_task {
+    const uint8_t *w;
+    uint64_t stride;        /* bytes from one weight row to the next */
+    uint32_t blocks;        /* blocks of 32 values in a row */
+    uint32_t rows;          /* activation rows, at least 1 */
+    const npu_mm_act *acts; /* [rows][blocks] */
+    float *const *y;        /* [rows] addresses of result rows */
+    const float *bias;      /* NULL = none */
+    const uint8_t *after;   /* what this thread will read next: worth prefetching at the end; never dereferenced */
+} npu_mm_task;
+
+/* Weight rows n0 .. n1-1 of |task|. |scratch| is the thread's own, 128-byte aligned: NPU_MM_PANEL_BYTES, then room for
+ * NPU_MM_STRIP rows of weights. */
+typedef void npu_mm_rows_fn(const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch);
+
+typedef struct npu_mm_format {
+    npu_mm_rows_fn *stream; /* one activation row */
+    npu_mm_rows_fn *panel;  /* any number */
+} npu_mm_format;
+
+/* Float rows: y[m][n] = dot32(w row n, x row m), + bias[n], for |n_rows| weight rows. */
+typedef struct npu_mm_dot {
+    const float *w;
+    uint64_t stride; /* floats */
+    uint32_t k, n_rows, rows;
+    const float *const *x;
+    float *const *y;
+    uint32_t first;    /* row 0 of |w| is result column |first| */
+    const float *bias; /* of column 0; NULL = none */
+} npu_mm_dot;
+
+typedef struct npu_mm_kernels {
+    void (*quantise)(const float *x, npu_mm_act *acts, uint32_t blocks);
+    const npu_mm_format *formats; /* [NPU_TYPE_LIMIT] */
+    void (*dot)(const npu_mm_dot *dot);
+    void (*widen_f16)(const void *src, float *dst, size_t n);
+    void (*widen_bf16)(const void *src, float *dst, size_t n);
+} npu_mm_kernels;
+
+/* The driver: one call of an op on one thread of the pool. */
+npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels, npu_error *err);
+
+npu_host_op_fn npu_host_mul_mat_avx512, npu_host_mul_mat_avx2;
+npu_host_scratch_fn npu_host_mul_mat_scratch;
+
+#endif

@@ -1,0 +1,240 @@
+/* MUL_MAT on AVX-512 with VNNI: the quantiser, the instances for each format, float dots. */
+#include "target/host/matmul/matmul.h"
+#include "target/host/matmul/matmul_kernel_avx512.h"
+#include "wire/format.h"
+#include "wire/half.h"
+
+static const wformat q4_0 = {KIND_PLAIN, 8, 1, 18, no_head, block_q4_0};
+static const wformat q4_1 = {KIND_MIN, 0, 1, 20, no_head, block_q4_1};
+static const wformat q5_0 = {KIND_PLAIN, 16, 1, 22, no_head, block_q5_0};
+static const wformat q5_1 = {KIND_MIN, 0, 1, 24, no_head, block_q5_1};
+static const wformat q8_0 = {KIND_PLAIN, 128, 1, 34, no_head, block_q8_0};
+static const wformat iq4_nl = {KIND_PLAIN, 128, 1, 18, no_head, block_iq4_nl};
+static const wformat mxfp4 = {KIND_PLAIN, 16, 1, 17, no_head, block_mxfp4};
+static const wformat q2_k = {KIND_TWO_MIN, 0, 8, 84, head_q2_k, block_q2_k};
+static const wformat q3_k = {KIND_TWO, 4, 8, 110, head_q3_k, block_q3_k};
+static const wformat q4_k = {KIND_MIN, 0, 8, 144, head_q4_k, block_q4_k};
+static const wformat q5_k = {KIND_MIN, 0, 8, 176, head_q5_k, block_q5_k};
+static const wformat q6_k = {KIND_TWO, 32, 8, 210, head_q6_k, block_q6_k};
+static const wformat iq4_xs = {KIND_PLAIN, 128, 8, 136, head_iq4_xs, block_iq4_xs};
+
+static void stream_q4_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&q4_0, t, n0, n1, s);
+}
+
+static void panel_q4_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&q4_0, t, n0, n1, s);
+}
+
+static void stream_q4_1(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&q4_1, t, n0, n1, s);
+}
+
+static void panel_q4_1(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&q4_1, t, n0, n1, s);
+}
+
+static void stream_q5_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&q5_0, t, n0, n1, s);
+}
+
+static void panel_q5_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&q5_0, t, n0, n1, s);
+}
+
+static void stream_q5_1(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&q5_1, t, n0, n1, s);
+}
+
+static void panel_q5_1(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&q5_1, t, n0, n1, s);
+}
+
+static void stream_q8_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&q8_0, t, n0, n1, s);
+}
+
+static void panel_q8_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&q8_0, t, n0, n1, s);
+}
+
+static void stream_iq4_nl(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&iq4_nl, t, n0, n1, s);
+}
+
+static void panel_iq4_nl(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&iq4_nl, t, n0, n1, s);
+}
+
+static void stream_mxfp4(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&mxfp4, t, n0, n1, s);
+}
+
+static void panel_mxfp4(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&mxfp4, t, n0, n1, s);
+}
+
+static void stream_q2_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&q2_k, t, n0, n1, s);
+}
+
+static void panel_q2_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&q2_k, t, n0, n1, s);
+}
+
+static void stream_q3_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&q3_k, t, n0, n1, s);
+}
+
+static void panel_q3_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&q3_k, t, n0, n1, s);
+}
+
+static void stream_q4_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&q4_k, t, n0, n1, s);
+}
+
+static void panel_q4_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&q4_k, t, n0, n1, s);
+}
+
+static void stream_q5_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&q5_k, t, n0, n1, s);
+}
+
+static void panel_q5_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&q5_k, t, n0, n1, s);
+}
+
+static void stream_q6_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&q6_k, t, n0, n1, s);
+}
+
+static void panel_q6_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&q6_k, t, n0, n1, s);
+}
+
+static void stream_iq4_xs(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    stream(&iq4_xs, t, n0, n1, s);
+}
+
+static void panel_iq4_xs(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
+    panel(&iq4_xs, t, n0, n1, s);
+}
+
+static const npu_mm_format formats[NPU_TYPE_LIMIT] = {
+    [NPU_TYPE_Q4_0] = {stream_q4_0, panel_q4_0},       [NPU_TYPE_Q4_1] = {stream_q4_1, panel_q4_1},
+    [NPU_TYPE_Q5_0] = {stream_q5_0, panel_q5_0},       [NPU_TYPE_Q5_1] = {stream_q5_1, panel_q5_1},
+    [NPU_TYPE_Q8_0] = {stream_q8_0, panel_q8_0},       [NPU_TYPE_IQ4_NL] = {stream_iq4_nl, panel_iq4_nl},
+    [NPU_TYPE_MXFP4] = {stream_mxfp4, panel_mxfp4},    [NPU_TYPE_Q2_K] = {stream_q2_k, panel_q2_k},
+    [NPU_TYPE_Q3_K] = {stream_q3_k, panel_q3_k},       [NPU_TYPE_Q4_K] = {stream_q4_k, panel_q4_k},
+    [NPU_TYPE_Q5_K] = {stream_q5_k, panel_q5_k},       [NPU_TYPE_Q6_K] = {stream_q6_k, panel_q6_k},
+    [NPU_TYPE_IQ4_XS] = {stream_iq4_xs, panel_iq4_xs},
+};
+
+/* numerics.md §5. No clamp: |x * id| <= 127 * (1 + 2^-22), which rounds to 127 at most. */
+static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
+    const __m512i no_sign = _mm512_set1_epi32(0x7FFFFFFF);
+    for (uint32_t b = 0; b < blocks; b++, x += 32) {
+        npu_mm_act *a = &acts[b];
+        __m512 x0 = _mm512_loadu_ps(x), x1 = _mm512_loadu_ps(x + 16);
+        __m512i top = _mm512_max_epu32(_mm512_and_si512(_mm512_castps_si512(x0), no_sign),
+                                       _mm512_and_si512(_mm512_castps_si512(x1), no_sign));
+        uint32_t most = _mm512_reduce_max_epu32(top);
+        memset(a, 0, sizeof *a);
+        if (most >= 0x7F800000u) a->d = a->s = npu_bits_float(0x7FC00000u);
+        if (most >= 0x7F800000u || most < 0x0D800000u) continue; /* 2^-100 */
+        float amax = npu_bits_float(most);
+        __m512 id = _mm512_set1_ps(127.0f / amax);
+        __m512i q0 = _mm512_cvtps_epi32(_mm512_mul_ps(x0, id)), q1 = _mm512_cvtps_epi32(_mm512_mul_ps(x1, id));
+        _mm_storeu_si128((__m128i *)a->q, _mm512_cvtepi32_epi8(q0));
+        _mm_storeu_si128((__m128i *)(a->q + 16), _mm512_cvtepi32_epi8(q1));
+        int32_t b0 = _mm512_reduce_add_epi32(q0), b1 = _mm512_reduce_add_epi32(q1);
+        a->d = amax / 127.0f;
+        a->s = a->d * (float)(b0 + b1);
+        a->b0 = (int16_t)b0;
+        a->b1 = (int16_t)b1;
+        a->n = -128 * (b0 + b1);
+        a->n_low = -128 * b0;
+        a->n_high = -128 * b1;
+    }
+}
+
+/* dot32 of R weight rows with C rows of x: two vectors hold the 32 lanes. */
+NPU_INLINE void dot_tile(const npu_mm_dot *dot, uint32_t n, uint32_t m, int rows, int columns) {
+    __m512 acc[4][4][2];
+    const float *w = dot->w + n * dot->stride;
+    NPU_UNROLL
+    for (int i = 0; i < rows * columns; i++) {
+        acc[i / columns][i % columns][0] = acc[i / columns][i % columns][1] = _mm512_setzero_ps();
+    }
+    uint32_t k = 0;
+    for (; k + 32 <= dot->k; k += 32) {
+        NPU_UNROLL
+        for (int h = 0; h < 2; h++) {
+            NPU_UNROLL
+            for (int c = 0; c < columns; c++) {
+                __m512 x = _mm512_loadu_ps(dot->x[m + (uint32_t)c] + k + 16 * h);
+                NPU_UNROLL
+                for (int r = 0; r < rows; r++) {
+                    acc[r][c][h] =
+                        _mm512_fmadd_ps(_mm512_loadu_ps(w + (uint64_t)r * dot->stride + k + 16 * h), x, acc[r][c][h]);
+                }
+            }
+        }
+    }
+    uint32_t left = dot->k - k, mask = (uint32_t)((1ull << left) - 1);
+    NPU_UNROLL
+    for (int i = 0; i < rows * columns; i++) {
+        int r = i / columns, c = i % columns;
+        const float *wr = w + (uint64_t)r * dot->stride + k, *x = dot->x[m + (uint32_t)c] + k;
+        __m512 lanes[2];
+        for (int h = 0; h < 2; h++) {
+            __mmask16 in = (__mmask16)(mask >> (16 * h));
+            lanes[h] = _mm512_mask3_fmadd_ps(_mm512_maskz_loadu_ps(in, wr + 16 * h),
+                                             _mm512_maskz_loadu_ps(in, x + 16 * h), acc[r][c][h], in);
+        }
+        __m512 v = _mm512_add_ps(lanes[0], lanes[1]);
+        __m256 v8 = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+        __m128 v4 = _mm_add_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));
+        v4 = _mm_add_ps(v4, _mm_movehl_ps(v4, v4));
+        float y = _mm_cvtss_f32(_mm_add_ss(v4, _mm_movehdup_ps(v4)));
+        uint32_t row = dot->first + n + (uint32_t)r;
+        dot->y[m + (uint32_t)c][row] = dot->bias ? y + dot->bias[row] : y;
+    }
+}
+
+static void dot(const npu_mm_dot *d) {
+    uint32_t n = 0;
+    for (; n + 4 <= d->n_rows; n += 4) {
+        uint32_t m = 0;
+        for (; m + 3 <= d->rows; m += 3) dot_tile(d, n, m, 4, 3);
+        for (; m < d->rows; m++) dot_tile(d, n, m, 4, 1);
+    }
+    for (; n < d->n_rows; n++)
+        for (uint32_t m = 0; m < d->rows; m++) dot_tile(d, n, m, 1, 1);
+}
+
+static void widen_f16(const void *src, float *dst, size_t n) {
+    const uint8_t *p = src;
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(dst + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p + 2 * i))));
+    for (; i < n; i++) dst[i] = npu_half_to_float((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+}
+
+static void widen_bf16(const void *src, float *dst, size_t n) {
+    const uint8_t *p = src;
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(p + 2 * i)));
+        _mm512_storeu_ps(dst + i, _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16)));
+    }
+    for (; i < n; i++) dst[i] = npu_bf16_to_float((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+}
+
+static const npu_mm_kernels kernels = {quantise, formats, dot, widen_f16, widen_bf16};
+
+npu_status npu_host_mul_mat_avx512(const npu_host_call *call, npu_error *err) {
+    return npu__mm_run(call, &kernels, err);
+}

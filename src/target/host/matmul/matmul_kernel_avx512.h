@@ -1,0 +1,363 @@
+/* The products of MUL_MAT on AVX-512 with VNNI, written once over the unpackers of matmul_unpack_avx512.h. Included by
+ * matmul_avx512.c alone, which instantiates |stream| and |panel| for each format with a constant |wformat|.
+ *
+ * vpdpbusd wants unsigned times signed bytes: codes are stored unsigned, and the sum starts at minus the offset times
+ * the sum of the activations, which is exact.
+ */
+#ifndef NPU_MATMUL_KERNEL_AVX512_H
+#define NPU_MATMUL_KERNEL_AVX512_H
+
+#include "target/host/matmul/matmul.h"
+#include "target/host/matmul/matmul_unpack_avx512.h"
+
+#if defined(__clang__)
+#define NPU_UNROLL _Pragma("unroll")
+#else
+#define NPU_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+enum {
+    LANES = 16,
+    STRIP = NPU_MM_STRIP,
+    CHUNK = 16
+}; /* rows of a vector, of a panel; blocks unpacked at a time: fits L1 */
+
+/* What follows the integer sum of a block (numerics.md §5). TWO: a scale for each 16 values. */
+typedef enum wkind { KIND_PLAIN, KIND_MIN, KIND_TWO, KIND_TWO_MIN, KIND_COUNT } wkind;
+
+typedef struct wformat {
+    wkind kind;
+    int offset; /* codes are stored as c + offset, a power of two; 0 when they are unsigned anyway */
+    uint32_t unit_blocks, unit_bytes;
+    void (*head)(wunit *u, const uint8_t *p, uint64_t stride);
+    void (*block)(wunit *u, const uint8_t *p, uint64_t stride, int b, wblock *o);
+} wformat;
+
+NPU_INLINE __m512i broadcast4(const void *p) {
+    int32_t v;
+    memcpy(&v, p, 4);
+    return _mm512_set1_epi32(v);
+}
+
+/* The activations' stored start is for an offset of 128. */
+NPU_INLINE __m512i start_of(const int32_t *n, int offset) {
+    if (!offset) return _mm512_setzero_si512();
+    return _mm512_srai_epi32(_mm512_set1_epi32(*n), (unsigned)(7 - __builtin_ctz((unsigned)offset)));
+}
+
+NPU_INLINE __m512i dot16(const __m512i *w, const int8_t *q, __m512i sum) {
+    NPU_UNROLL
+    for (int j = 0; j < 4; j++) sum = _mm512_dpbusd_epi32(sum, w[j], broadcast4(q + 4 * j));
+    return sum;
+}
+
+/* Adds a block to the sums of 16 rows. */
+NPU_INLINE __m512 step(const wformat *f, const wblock *o, const npu_mm_act *a, __m512 acc) {
+    __m512i sum;
+    if (f->kind == KIND_PLAIN || f->kind == KIND_MIN) {
+        __m512i low = dot16(o->w, a->q, start_of(&a->n, f->offset));
+        sum = _mm512_add_epi32(low, dot16(o->w + 4, a->q + 16, _mm512_setzero_si512()));
+    } else {
+        __m512i low = dot16(o->w, a->q, start_of(&a->n_low, f->offset));
+        __m512i high = dot16(o->w + 4, a->q + 16, start_of(&a->n_high, f->offset));
+        sum = _mm512_add_epi32(_mm512_mullo_epi32(low, o->sc0), _mm512_mullo_epi32(high, o->sc1));
+    }
+    __m512 d = _mm512_set1_ps(a->d);
+    acc = _mm512_fmadd_ps(_mm512_mul_ps(o->scale, d), _mm512_cvtepi32_ps(sum), acc);
+    if (f->kind == KIND_MIN) acc = _mm512_fmadd_ps(o->min, _mm512_set1_ps(a->s), acc);
+    if (f->kind == KIND_TWO_MIN) {
+        __m512i mins = _mm512_dpwssd_epi32(_mm512_setzero_si512(), o->mn, broadcast4(&a->b0));
+        acc = _mm512_fmadd_ps(_mm512_mul_ps(o->min, d), _mm512_cvtepi32_ps(mins), acc);
+    }
+    return acc;
+}
+
+NPU_INLINE void prefetch(const uint8_t *p, uint32_t bytes) {
+    for (uint32_t i = 0; i < bytes; i += 64) _mm_prefetch((const char *)p + i, _MM_HINT_T0);
+}
+
+/* Weight rows of a strip: in place, or copied with zero rows behind them when fewer than |lanes| are left, so that the
+ * vectors never read past the matrix. */
+NPU_INLINE const uint8_t *strip_of(const npu_mm_task *task, uint32_t n, uint32_t count, uint32_t lanes,
+                                   uint64_t row_bytes, uint8_t *copy, uint64_t *stride) {
+    const uint8_t *p = task->w + n * task->stride;
+    *stride = task->stride;
+    if (count == lanes) return p;
+    for (uint32_t i = 0; i < count; i++) memcpy(copy + i * row_bytes, p + i * task->stride, row_bytes);
+    memset(copy + count * row_bytes, 0, (lanes - count) * row_bytes);
+    *stride = row_bytes;
+    return copy;
+}
+
+/* One activation row. The rows of a matrix are neighbours, so the next 16 are prefetched as one run of bytes. */
+NPU_INLINE void stream(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+    uint32_t units = task->blocks / f->unit_blocks;
+    for (uint32_t n = n0; n < n1; n += LANES) {
+        uint32_t count = n1 - n < LANES ? n1 - n : LANES;
+        uint64_t stride;
+        const uint8_t *p =
+            strip_of(task, n, count, LANES, (uint64_t)units * f->unit_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
+        const uint8_t *next = n + LANES < n1 ? p + LANES * stride : task->after;
+        const npu_mm_act *a = task->acts;
+        __m512 acc = _mm512_setzero_ps();
+        for (uint32_t i = 0; i < units; i++, p += f->unit_bytes, next += LANES * f->unit_bytes) {
+            wunit u;
+            prefetch(next, LANES * f->unit_bytes);
+            f->head(&u, p, stride);
+            NPU_UNROLL
+            for (int b = 0; b < (int)f->unit_blocks; b++, a++) {
+                wblock o;
+                f->block(&u, p, stride, b, &o);
+                acc = step(f, &o, a, acc);
+            }
+        }
+        __mmask16 mask = (__mmask16)(0xFFFFu >> (LANES - count));
+        if (task->bias) acc = _mm512_add_ps(acc, _mm512_maskz_loadu_ps(mask, task->bias + n));
+        _mm512_mask_storeu_ps(task->y[0] + n, mask, acc);
+    }
+}
+
+/* A block of 16 rows in a panel is the vectors w[8], scale, then by kind: min | sc0, sc1 | sc0, sc1, min, mn. Codes
+ * have the offset 128 there, so that one product serves all formats of a kind. */
+enum { VECTORS_PLAIN = 9, VECTORS_MIN = 10, VECTORS_TWO = 11, VECTORS_TWO_MIN = 13 };
+
+NPU_INLINE uint32_t vectors_of(wkind kind) {
+    const uint8_t n[] = {VECTORS_PLAIN, VECTORS_MIN, VECTORS_TWO, VECTORS_TWO_MIN};
+    return n[kind];
+}
+
+NPU_INLINE void put_block(const wformat *f, const wblock *o, __m512i *v) {
+    const __m512i more = _mm512_set1_epi8((char)(f->offset ? 128 - f->offset : 0));
+    for (int j = 0; j < 8; j++) v[j] = f->offset ? _mm512_add_epi8(o->w[j], more) : o->w[j];
+    v[8] = _mm512_castps_si512(o->scale);
+    if (f->kind == KIND_MIN) v[9] = _mm512_castps_si512(o->min);
+    if (f->kind == KIND_TWO || f->kind == KIND_TWO_MIN) {
+        v[9] = o->sc0;
+        v[10] = o->sc1;
+    }
+    if (f->kind == KIND_TWO_MIN) {
+        v[11] = _mm512_castps_si512(o->min);
+        v[12] = o->mn;
+    }
+}
+
+/* Columns |first| … of the activations against |blocks| blocks of a panel of 2 x 16 weight rows. */
+typedef struct mm_tile {
+    const __m512i *panel;
+    uint32_t blocks;
+    const npu_mm_act *a; /* first column, first block */
+    uint64_t a_stride;   /* columns apart */
+    float *const *y;
+    uint32_t n;        /* first weight row */
+    int begin;         /* y holds nothing yet */
+    const float *bias; /* not NULL: the last blocks of a row; add it */
+    __mmask16 mask[2];
+} mm_tile;
+
+enum { MAX_COLUMNS = 6, MAX_COLUMNS_TWO = 4 }; /* as many accumulators as registers allow */
+
+NPU_INLINE void dots(const __m512i *w0, const __m512i *w1, const int8_t *q, uint64_t q_stride, int columns,
+                     __m512i sum[2][MAX_COLUMNS]) {
+    NPU_UNROLL
+    for (int j = 0; j < 4; j++) {
+        NPU_UNROLL
+        for (int c = 0; c < columns; c++) {
+            __m512i x = broadcast4(q + c * q_stride + 4 * j);
+            sum[0][c] = _mm512_dpbusd_epi32(sum[0][c], w0[j], x);
+            sum[1][c] = _mm512_dpbusd_epi32(sum[1][c], w1[j], x);
+        }
+    }
+}
+
+NPU_INLINE void tile_block(wkind kind, int columns, const __m512i *v, const npu_mm_act *a, uint64_t a_stride,
+                           __m512 acc[2][MAX_COLUMNS]) {
+    const __m512i *r[2] = {v, v + vectors_of(kind)};
+    const int offset = kind == KIND_PLAIN || kind == KIND_TWO ? 128 : 0;
+    __m512i sum[2][MAX_COLUMNS];
+    if (kind == KIND_PLAIN || kind == KIND_MIN) {
+        NPU_UNROLL
+        for (int c = 0; c < columns; c++) sum[0][c] = sum[1][c] = start_of(&a[c * a_stride].n, offset);
+        dots(r[0], r[1], a->q, a_stride * sizeof *a, columns, sum);
+        dots(r[0] + 4, r[1] + 4, a->q + 16, a_stride * sizeof *a, columns, sum);
+    } else {
+        __m512i high[2][MAX_COLUMNS];
+        NPU_UNROLL
+        for (int c = 0; c < columns; c++) sum[0][c] = sum[1][c] = start_of(&a[c * a_stride].n_low, offset);
+        dots(r[0], r[1], a->q, a_stride * sizeof *a, columns, sum);
+        NPU_UNROLL
+        for (int c = 0; c < columns; c++) high[0][c] = high[1][c] = start_of(&a[c * a_stride].n_high, offset);
+        dots(r[0] + 4, r[1] + 4, a->q + 16, a_stride * sizeof *a, columns, high);
+        NPU_UNROLL
+        for (int i = 0; i < 2 * columns; i++) {
+            int g = i % 2, c = i / 2;
+            sum[g][c] =
+                _mm512_add_epi32(_mm512_mullo_epi32(sum[g][c], r[g][9]), _mm512_mullo_epi32(high[g][c], r[g][10]));
+        }
+    }
+    NPU_UNROLL
+    for (int i = 0; i < 2 * columns; i++) {
+        int g = i % 2, c = i / 2;
+        const npu_mm_act *one = &a[c * a_stride];
+        __m512 d = _mm512_set1_ps(one->d);
+        acc[g][c] =
+            _mm512_fmadd_ps(_mm512_mul_ps(_mm512_castsi512_ps(r[g][8]), d), _mm512_cvtepi32_ps(sum[g][c]), acc[g][c]);
+        if (kind == KIND_MIN)
+            acc[g][c] = _mm512_fmadd_ps(_mm512_castsi512_ps(r[g][9]), _mm512_set1_ps(one->s), acc[g][c]);
+        if (kind == KIND_TWO_MIN) {
+            __m512i mins = _mm512_dpwssd_epi32(_mm512_setzero_si512(), r[g][12], broadcast4(&one->b0));
+            acc[g][c] =
+                _mm512_fmadd_ps(_mm512_mul_ps(_mm512_castsi512_ps(r[g][11]), d), _mm512_cvtepi32_ps(mins), acc[g][c]);
+        }
+    }
+}
+
+NPU_INLINE void tile(wkind kind, int columns, const mm_tile *t) {
+    __m512 acc[2][MAX_COLUMNS];
+    NPU_UNROLL
+    for (int i = 0; i < 2 * columns; i++) {
+        acc[i % 2][i / 2] = t->begin ? _mm512_setzero_ps()
+                                     : _mm512_maskz_loadu_ps(t->mask[i % 2], t->y[i / 2] + t->n + LANES * (i % 2));
+    }
+    const __m512i *v = t->panel;
+    const npu_mm_act *a = t->a;
+    for (uint32_t b = 0; b < t->blocks; b++, a++, v += 2 * vectors_of(kind)) {
+        tile_block(kind, columns, v, a, t->a_stride, acc);
+    }
+    NPU_UNROLL
+    for (int i = 0; i < 2 * columns; i++) {
+        int g = i % 2, c = i / 2;
+        __m512 y = acc[g][c];
+        if (t->bias) y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(t->mask[g], t->bias + t->n + LANES * g));
+        _mm512_mask_storeu_ps(t->y[c] + t->n + LANES * g, t->mask[g], y);
+    }
+}
+
+typedef void tile_fn(const mm_tile *t);
+
+static void plain_1(const mm_tile *t) {
+    tile(KIND_PLAIN, 1, t);
+}
+static void plain_2(const mm_tile *t) {
+    tile(KIND_PLAIN, 2, t);
+}
+static void plain_3(const mm_tile *t) {
+    tile(KIND_PLAIN, 3, t);
+}
+static void plain_4(const mm_tile *t) {
+    tile(KIND_PLAIN, 4, t);
+}
+static void plain_5(const mm_tile *t) {
+    tile(KIND_PLAIN, 5, t);
+}
+static void plain_6(const mm_tile *t) {
+    tile(KIND_PLAIN, 6, t);
+}
+static void min_1(const mm_tile *t) {
+    tile(KIND_MIN, 1, t);
+}
+static void min_2(const mm_tile *t) {
+    tile(KIND_MIN, 2, t);
+}
+static void min_3(const mm_tile *t) {
+    tile(KIND_MIN, 3, t);
+}
+static void min_4(const mm_tile *t) {
+    tile(KIND_MIN, 4, t);
+}
+static void min_5(const mm_tile *t) {
+    tile(KIND_MIN, 5, t);
+}
+static void min_6(const mm_tile *t) {
+    tile(KIND_MIN, 6, t);
+}
+static void two_1(const mm_tile *t) {
+    tile(KIND_TWO, 1, t);
+}
+static void two_2(const mm_tile *t) {
+    tile(KIND_TWO, 2, t);
+}
+static void two_3(const mm_tile *t) {
+    tile(KIND_TWO, 3, t);
+}
+static void two_4(const mm_tile *t) {
+    tile(KIND_TWO, 4, t);
+}
+static void two_min_1(const mm_tile *t) {
+    tile(KIND_TWO_MIN, 1, t);
+}
+static void two_min_2(const mm_tile *t) {
+    tile(KIND_TWO_MIN, 2, t);
+}
+static void two_min_3(const mm_tile *t) {
+    tile(KIND_TWO_MIN, 3, t);
+}
+static void two_min_4(const mm_tile *t) {
+    tile(KIND_TWO_MIN, 4, t);
+}
+
+static tile_fn *const tiles[][MAX_COLUMNS] = {
+    [KIND_PLAIN] = {plain_1, plain_2, plain_3, plain_4, plain_5, plain_6},
+    [KIND_MIN] = {min_1, min_2, min_3, min_4, min_5, min_6},
+    [KIND_TWO] = {two_1, two_2, two_3, two_4},
+    [KIND_TWO_MIN] = {two_min_1, two_min_2, two_min_3, two_min_4},
+};
+
+/* All activation rows against the panel, as evenly as can be over as few tiles as can be. */
+static void all_columns(wkind kind, mm_tile t, uint32_t rows) {
+    uint32_t most = kind == KIND_PLAIN || kind == KIND_MIN ? MAX_COLUMNS : MAX_COLUMNS_TWO;
+    uint32_t parts = (rows + most - 1) / most;
+    for (uint32_t i = 0, at = 0; i < parts; i++) {
+        uint32_t columns = (rows - at) / (parts - i);
+        tiles[kind][columns - 1](&t);
+        at += columns;
+        t.a += columns * t.a_stride;
+        t.y += columns;
+    }
+}
+
+/* Unpacks |units| units of 32 weight rows. */
+NPU_INLINE void unpack(const wformat *f, const uint8_t *p, uint64_t stride, uint32_t units, const uint8_t *next,
+                       __m512i *v) {
+    for (uint32_t i = 0; i < units; i++, p += f->unit_bytes, next += STRIP * f->unit_bytes) {
+        prefetch(next, STRIP * f->unit_bytes);
+        for (uint32_t g = 0; g < 2; g++) {
+            const uint8_t *rows = p + g * LANES * stride;
+            __m512i *to = v + (2 * i * f->unit_blocks + g) * vectors_of(f->kind);
+            wunit u;
+            f->head(&u, rows, stride);
+            NPU_UNROLL
+            for (int b = 0; b < (int)f->unit_blocks; b++, to += 2 * vectors_of(f->kind)) {
+                wblock o;
+                f->block(&u, rows, stride, b, &o);
+                put_block(f, &o, to);
+            }
+        }
+    }
+}
+
+/* Any number of activation rows: a chunk of 32 weight rows is unpacked once, into L1, for all of them. */
+NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+    uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks;
+    __m512i *v = (__m512i *)scratch;
+    for (uint32_t n = n0; n < n1; n += STRIP) {
+        uint32_t count = n1 - n < STRIP ? n1 - n : STRIP;
+        uint64_t stride;
+        const uint8_t *p =
+            strip_of(task, n, count, STRIP, (uint64_t)units * f->unit_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
+        const uint8_t *next = n + STRIP < n1 ? p + STRIP * stride : task->after;
+        uint32_t rows_mask = 0xFFFFFFFFu >> (STRIP - count);
+        mm_tile t = {v, .a_stride = task->blocks, .n = n, .mask = {(__mmask16)rows_mask, (__mmask16)(rows_mask >> 16)}};
+        for (uint32_t i = 0; i < units; i += chunk) {
+            uint32_t here = units - i < chunk ? units - i : chunk;
+            unpack(f, p + (uint64_t)i * f->unit_bytes, stride, here, next + (uint64_t)i * STRIP * f->unit_bytes, v);
+            t.blocks = here * f->unit_blocks;
+            t.begin = i == 0;
+            t.bias = i + here == units ? task->bias : NULL;
+            t.a = task->acts + (uint64_t)i * f->unit_blocks;
+            t.y = task->y;
+            all_columns(f->kind, t, task->rows);
+        }
+    }
+}
+
+#endif

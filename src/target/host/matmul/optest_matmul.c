@@ -1,0 +1,230 @@
+/* Every MUL_MAT variant of this machine against the reference, bit by bit (NaN as a class): all formats, both modes,
+ * odd sizes, strided views, one and three threads, several weights with biases, wild scales and wild activations.
+ * Results lie between poisoned guard zones that are compared too; scratch is exactly as large as was asked for, and
+ * poisoned.
+ *
+ * Usage: optest_matmul [seed]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "quant/quant.h"
+#include "target/host/host_op.h"
+#include "wire/half.h"
+
+enum { GUARD = 64, MAX_WEIGHTS = 4 };
+
+static uint64_t random_state;
+
+static uint32_t random32(void) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random_state >> 32);
+}
+
+static float random_float(void) {
+    return (float)(int32_t)random32() * 0x1p-31f;
+}
+
+typedef struct shape {
+    uint32_t type, k, m, outer, n_weights, n[MAX_WEIGHTS];
+    npu_mode mode;
+    int biases, wild;
+    uint32_t pad; /* bytes or elements between rows */
+} shape;
+
+typedef struct bed {
+    npu_op op;
+    npu_tensor tensors[16];
+    uint8_t *data[16];
+    uint64_t bytes[16];
+    uint32_t n_tensors;
+} bed;
+
+static void *need(uint64_t bytes) {
+    void *p = aligned_alloc(128, (bytes + 127) / 128 * 128 + 128);
+    if (!p) exit(2);
+    memset(p, 0xA5, (bytes + 127) / 128 * 128 + 128);
+    return p;
+}
+
+/* Adds a tensor whose memory ends with the last element, so that sanitizers see reads behind it. */
+static uint16_t add(bed *b, uint32_t type, const uint32_t ne[4], uint64_t row_bytes, uint64_t nb0, uint64_t guard) {
+    uint16_t i = (uint16_t)b->n_tensors++;
+    npu_tensor *t = &b->tensors[i];
+    *t = (npu_tensor){.type = (uint8_t)type, .nb = {nb0, row_bytes, row_bytes * ne[1], row_bytes * ne[1] * ne[2]}};
+    memcpy(t->ne, ne, sizeof t->ne);
+    b->bytes[i] = row_bytes * ne[1] * ne[2] * ne[3] + 2 * guard;
+    b->data[i] = malloc(b->bytes[i]);
+    if (!b->data[i]) exit(2);
+    memset(b->data[i], 0x5A, b->bytes[i]);
+    t->offset = guard;
+    return i;
+}
+
+/* Random bytes; tame: only blocks whose values are finite and of a size that doesn't drown the others. */
+static void fill_weights(const npu_format *f, uint8_t *p, uint64_t blocks, int wild) {
+    float values[256];
+    for (uint64_t b = 0; b < blocks; b++, p += f->block_bytes) {
+        for (int good = 0; !good;) {
+            for (uint32_t i = 0; i < f->block_bytes; i++) p[i] = (uint8_t)(random32() >> 24);
+            good = 1;
+            if (wild) break;
+            npu_quant_of(f->type)->dequant(p, values, f->block_values);
+            for (uint32_t i = 0; i < f->block_values; i++) good &= values[i] > -100 && values[i] < 100;
+        }
+    }
+}
+
+static void fill_x(float *x, uint64_t n, int wild) {
+    static const uint32_t odd[] = {0x7FC00000, 0x7F800000, 0xFF800000, 1,
+                                   0x80000000, 0x0D7FFFFF, 0x0D800000, 0x7F7FFFFF};
+    for (uint64_t i = 0; i < n; i++) {
+        x[i] = random_float() * (float)(1 << i / 32 % 8);
+        if (wild && random32() % 97 == 0) x[i] = npu_bits_float(odd[random32() % 8]);
+        if (wild && i / 32 % 5 == 1) x[i] = 0;
+        if (wild && i / 32 % 5 == 2) x[i] *= 0x1p-99f;
+        if (wild && i / 32 % 5 == 3) x[i] *= 0x1p-140f;
+    }
+}
+
+static void make(bed *b, const shape *s) {
+    const npu_format *f = npu_format_of(s->type);
+    memset(b, 0, sizeof *b);
+    memset(b->op.src, 0xFF, sizeof b->op.src);
+    memset(b->op.dst, 0xFF, sizeof b->op.dst);
+    b->op.code = NPU_OP_MUL_MAT;
+    uint32_t x_ne[4] = {s->k, s->m, 2 * s->outer, s->outer};
+    if (!s->outer) x_ne[2] = x_ne[3] = 1;
+    b->op.src[0] = add(b, NPU_TYPE_F32, x_ne, (s->k + s->pad) * 4ull, 4, 0);
+    fill_x((float *)b->data[0], b->bytes[0] / 4, s->wild);
+    for (uint32_t i = 0; i < s->n_weights; i++) {
+        uint32_t w_ne[4] = {s->k, s->n[i], s->outer ? s->outer : 1, 1}, b_ne[4] = {s->n[i], 1, 1, 1};
+        uint32_t y_ne[4] = {s->n[i], x_ne[1], x_ne[2], x_ne[3]};
+        uint64_t row = npu_format_row_bytes(f, s->k);
+        uint64_t stride = row + (uint64_t)s->pad * f->block_bytes;
+        uint16_t w = b->op.src[1 + i] = add(b, s->type, w_ne, stride, f->block_bytes, 0);
+        fill_weights(f, b->data[w], b->bytes[w] / f->block_bytes, s->wild);
+        if (s->biases) {
+            b->op.src[5 + i] = add(b, NPU_TYPE_F32, b_ne, s->n[i] * 4ull, 4, 0);
+            fill_x((float *)b->data[b->op.src[5 + i]], s->n[i], 0);
+        }
+        b->op.dst[i] = add(b, NPU_TYPE_F32, y_ne, (s->n[i] + s->pad) * 4ull, 4, GUARD);
+    }
+}
+
+typedef struct job {
+    const bed *b;
+    const npu_host_variant *variant;
+    npu_mode mode;
+    npu_pool *pool;
+    uint8_t *scratch;
+    uint64_t scratch_bytes;
+} job;
+
+static npu_host_operand operand(const bed *b, uint16_t i) {
+    if (i == NPU_NO_TENSOR) return (npu_host_operand){.data = NULL};
+    return (npu_host_operand){b->tensors[i], b->data[i] + b->tensors[i].offset};
+}
+
+static void run_one(void *context, unsigned ith, unsigned nth) {
+    job *j = context;
+    npu_host_call call = {.op = &j->b->op, .mode = j->mode, .ith = ith, .nth = nth, .pool = j->pool};
+    call.scratch = j->scratch;
+    call.scratch_bytes = j->scratch_bytes;
+    for (int i = 0; i < NPU_OP_SRCS; i++) call.src[i] = operand(j->b, j->b->op.src[i]);
+    for (int i = 0; i < NPU_OP_DSTS; i++) call.dst[i] = operand(j->b, j->b->op.dst[i]);
+    npu_error err;
+    if (j->variant->run(&call, &err) != NPU_OK) exit(2);
+}
+
+static void run(const bed *b, const npu_host_variant *variant, npu_mode mode, npu_pool *pool) {
+    job j = {b, variant, mode, pool, NULL, 0};
+    j.scratch_bytes = variant->scratch(&b->op, b->tensors, mode, npu_pool_threads(pool));
+    j.scratch = need(j.scratch_bytes);
+    npu_pool_run(pool, run_one, &j);
+    for (int i = 0; i < 128; i++) {
+        if (j.scratch[(j.scratch_bytes + 127) / 128 * 128 + (uint64_t)i] != 0xA5) {
+            printf("%s wrote behind its scratch\n", variant->name);
+            exit(1);
+        }
+    }
+    free(j.scratch);
+}
+
+static int is_nan(uint32_t bits) {
+    return (bits & 0x7FFFFFFFu) > 0x7F800000u;
+}
+
+/* All bytes of the results, guards included. */
+static int same(const bed *b, uint8_t *const *want, const shape *s, const char *name, unsigned threads) {
+    for (uint32_t i = 0; i < s->n_weights; i++) {
+        uint16_t y = b->op.dst[i];
+        const uint32_t *got = (const uint32_t *)b->data[y], *ref = (const uint32_t *)want[i];
+        for (uint64_t e = 0; e < b->bytes[y] / 4; e++) {
+            if (got[e] == ref[e] || (is_nan(got[e]) && is_nan(ref[e]))) continue;
+            printf("FAIL %s %s mode %d k %u m %u outer %u n[%u] %u wild %d threads %u: word %lld is %08x, not %08x\n",
+                   name, npu_format_name(s->type), (int)s->mode, s->k, s->m, s->outer, i, s->n[i], s->wild, threads,
+                   (long long)e - GUARD / 4, got[e], ref[e]);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int failures, checks;
+
+static void check(const shape *s, npu_pool *const *pools, int n_pools) {
+    bed b;
+    make(&b, s);
+    const npu_host_variant *v = npu_host_variants(NPU_OP_MUL_MAT);
+    uint8_t *want[MAX_WEIGHTS];
+    run(&b, v, s->mode, pools[0]);
+    for (uint32_t i = 0; i < s->n_weights; i++) {
+        want[i] = b.data[b.op.dst[i]];
+        if (!(b.data[b.op.dst[i]] = malloc(b.bytes[b.op.dst[i]]))) exit(2);
+    }
+    uint32_t here = npu_cpu_features();
+    for (v++; v->name; v++) {
+        if ((v->features & here) != v->features || (v->takes && !v->takes(&b.op, b.tensors, s->mode))) continue;
+        for (int p = 0; p < n_pools; p++) {
+            for (uint32_t i = 0; i < s->n_weights; i++) memset(b.data[b.op.dst[i]], 0x5A, b.bytes[b.op.dst[i]]);
+            run(&b, v, s->mode, pools[p]);
+            failures += !same(&b, want, s, v->name, npu_pool_threads(pools[p]));
+            checks++;
+        }
+    }
+    for (uint32_t i = 0; i < s->n_weights; i++) free(want[i]);
+    for (uint32_t i = 0; i < b.n_tensors; i++) free(b.data[i]);
+}
+
+int main(int argc, char **argv) {
+    static const uint32_t ms[] = {1, 2, 3, 5, 7, 8, 13, 16, 17, 33, 65},
+                          ns[] = {1, 7, 15, 16, 17, 31, 33, 48, 100, 130};
+    static const uint32_t ks[] = {1, 2, 3, 7, 17, 33}; /* blocks of the format, of 32 values at least */
+    random_state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
+    npu_pool *pools[2];
+    npu_error err;
+    if (npu_pool_create(1, &pools[0], &err) || npu_pool_create(3, &pools[1], &err)) return 2;
+    const npu_format *f;
+    for (uint32_t i = 0; (f = npu_format_at(i)); i++) {
+        int is_float = (f->flags & NPU_FORMAT_FLOAT) != 0;
+        for (uint32_t t = 0; t < 120; t++) {
+            shape s = {.type = f->type, .m = ms[t % 11], .n_weights = 1 + random32() % 4 / 3 * (random32() % 4)};
+            s.mode = t % 8 == 7 ? NPU_MODE_EXACT : NPU_MODE_DEFAULT;
+            uint32_t blocks = ks[random32() % (f->block_values == 256 ? 4 : 6)];
+            s.k = is_float ? 1 + random32() % 200 : blocks * f->block_values;
+            for (uint32_t w = 0; w < s.n_weights; w++) s.n[w] = ns[random32() % 10];
+            s.biases = random32() % 2;
+            s.wild = t % 3 == 2;
+            s.pad = random32() % 2 * 3;
+            if (is_float && t % 4 == 3) s.outer = 1 + random32() % 2;
+            check(&s, pools, 2);
+        }
+    }
+    npu_pool_destroy(pools[0]);
+    npu_pool_destroy(pools[1]);
+    printf("%d of %d checks failed\n", failures, checks);
+    return failures != 0;
+}
