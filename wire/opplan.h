@@ -1,8 +1,11 @@
 /* Op plans: for each op family one pure function (descriptor, hardware) -> numbers or a reason.
  *
- * The same function serves `supports` while planning and the lowering that fills npu_op.kernel; the NPU program uses
- * those numbers and never derives them again. Each family has wire/opplan_<family>.c with its own struct (at most 128
- * bytes, the first word is the kernel number, 0 = none) and registers it in the table of opplan.c by opcode.
+ * The same function serves `supports` while planning and the lowering that fills npu_op.kernel. The NPU program uses
+ * those numbers and never derives them while it works; once, when it takes a batch image in, it makes every plan anew
+ * and refuses an image that carries other numbers (wire/check.c), so that no kernel can be sent out of its memory. Each
+ * family has wire/opplan_<family>.c with its own struct below (at most 128 bytes, the first word is the kernel number,
+ * 0 = none) and is listed by opcode in opplan.c. A plan also vouches for the operands: what it accepts has the types,
+ * shapes, strides and row counts that the kernel relies on.
  */
 #ifndef NPU_WIRE_OPPLAN_H
 #define NPU_WIRE_OPPLAN_H
@@ -21,9 +24,74 @@ typedef struct npu_hw {
     uint32_t line_bytes; /* cache line, 128 */
 } npu_hw;
 
+enum {
+    NPU_SCRATCH_BYTES = 4 << 20, /* cached memory of the NPU program beside VTCM, for what scalars read */
+    NPU_MAX_THREADS = 10,
+};
+
+/* The start of every plan. Thread t of |threads| owns |vtcm_thread_bytes| of VTCM from t * vtcm_thread_bytes and
+ * |scratch_thread_bytes| of scratch from scratch_shared_bytes + t * scratch_thread_bytes. */
+typedef struct npu_kernel_head {
+    uint32_t kernel;
+    uint32_t threads;
+    uint32_t depth; /* buffers a stream: 2 .. 16 */
+    uint32_t vtcm_thread_bytes;
+    uint32_t scratch_thread_bytes;
+    uint32_t scratch_shared_bytes;
+} npu_kernel_head;
+
+/* Row by row through VTCM: norms, element-wise ops, GLU, rope, copies, row gather and scatter. A unit is |columns|
+ * values of a row; a slot holds one unit of every stream. */
+typedef struct npu_kernel_rows {
+    npu_kernel_head head;
+    uint32_t columns; /* of a unit; the last one of a row may be shorter */
+    uint32_t units;   /* a row */
+    uint32_t in_bytes[2];
+    uint32_t out_bytes;
+    uint32_t work_bytes; /* a thread, after its slots */
+} npu_kernel_rows;
+
+typedef struct npu_kernel_mul_mat {
+    npu_kernel_head head;
+    uint32_t m_chunk;       /* rows of x per pass over the weights */
+    uint32_t act_row_bytes; /* one quantised row in shared scratch: codes, f32 scales, f32 scale * sum */
+    uint32_t x_slot_bytes, weight_slot_bytes, out_slot_bytes;
+} npu_kernel_mul_mat;
+
+typedef struct npu_kernel_attn {
+    npu_kernel_head head;
+    uint32_t rows;  /* of the query a task takes */
+    uint32_t group; /* query heads per KV head */
+    uint32_t k_slot_bytes, v_slot_bytes;
+} npu_kernel_attn;
+
 /* Fills |kernel| for |op| with tensors from |tensors| (row dimensions at their largest). Returns NULL when the device
  * can do it, else a constant text: why not. Pure: no allocation, no global, same answer on both sides. */
 const char *npu_opplan_make(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw,
                             uint32_t kernel[NPU_OP_KERNEL_WORDS]);
+
+/* The families; operands are present as the op table demands, indices are in range. |kernel| is zero. */
+typedef const char *npu_opplan_fn(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel);
+npu_opplan_fn npu_opplan_get_rows, npu_opplan_set_rows, npu_opplan_cpy, npu_opplan_mul_mat, npu_opplan_rms_norm;
+npu_opplan_fn npu_opplan_binary, npu_opplan_unary, npu_opplan_glu, npu_opplan_rope_table, npu_opplan_rope;
+npu_opplan_fn npu_opplan_flash_attn;
+
+/* What the families share. */
+static inline const npu_tensor *npu_opplan_src(const npu_op *op, const npu_tensor *tensors, unsigned i) {
+    return op->src[i] == NPU_NO_TENSOR ? NULL : &tensors[op->src[i]];
+}
+
+static inline uint32_t npu_round_up(uint32_t x, uint32_t to) {
+    return (x + to - 1) / to * to;
+}
+
+/* Rows of numbers (no blocks) that lie without gaps inside a row. */
+int npu_opplan_plain(const npu_tensor *t, uint8_t type);
+int npu_opplan_same_shape(const npu_tensor *a, const npu_tensor *b);
+int npu_opplan_contiguous(const npu_tensor *t);
+
+/* Sets threads, depth and the slots of a row pipeline; whole rows only when |split| is 0. */
+const char *npu_opplan_rows_fit(npu_kernel_rows *k, const npu_hw *hw, uint64_t rows, uint32_t row_values,
+                                const uint32_t in_value_bytes[2], uint32_t out_value_bytes, int split);
 
 #endif

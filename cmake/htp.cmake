@@ -1,0 +1,42 @@
+# The native build of the NPU program: what the emulated Hexagon runs with driver "sim". One shared object for each level of
+# the machine's instruction set, named as the emulator looks for them (emu/hexagon/README.md); the best one that runs here
+# is started. The names of QuRT, HAP and the emulated instructions come from the process that loads it. Real and qemu
+# builds: scripts/htp-build.
+file(GLOB NPU_HTP_SOURCES CONFIGURE_DEPENDS htp/*.c htp/ops/*.c)
+set(NPU_HTP_WIRE op format image check opplan opplan_rows opplan_mul_mat opplan_flash_attn)
+list(TRANSFORM NPU_HTP_WIRE PREPEND wire/)
+list(TRANSFORM NPU_HTP_WIRE APPEND .c)
+list(APPEND NPU_HTP_SOURCES ${NPU_HTP_WIRE})
+
+# One library for any number of architectures: the program asks the emulator which one it is.
+set(NPU_HTP_ARCHES 68 69 73 75 79 81)
+set(NPU_EMU_DIR ${PROJECT_BINARY_DIR}/emu)
+
+function(npu_htp_native level)
+  set(name npu_htp_${level})
+  set(file libnpu-htp.${level})
+  if(level STREQUAL "base")
+    set(file libnpu-htp)
+  endif()
+  add_library(${name} MODULE ${NPU_HTP_SOURCES})
+  set_target_properties(${name} PROPERTIES PREFIX "" OUTPUT_NAME ${file} SUFFIX .so
+                        LIBRARY_OUTPUT_DIRECTORY ${NPU_EMU_DIR})
+  target_include_directories(${name} PRIVATE . emu/hexagon/hvx)
+  target_link_libraries(${name} PRIVATE npu_flags)
+  target_compile_options(${name} PRIVATE -O3 ${ARGN})
+  string(REPLACE libnpu-htp "" rest ${file}.so)
+  foreach(arch ${NPU_HTP_ARCHES})
+    add_custom_command(TARGET ${name} POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink ${file}.so
+                       ${NPU_EMU_DIR}/libnpu-htp-v${arch}${rest})
+  endforeach()
+endfunction()
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT NPU_SANITIZE)
+  npu_htp_native(x86-64-v2 -march=x86-64-v2)
+  npu_htp_native(x86-64-v3 -march=x86-64-v3)
+  npu_htp_native(x86-64-v4 -march=x86-64-v4 -mprefer-vector-width=512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  npu_htp_native(base -march=x86-64-v3)
+else()
+  npu_htp_native(base)
+endif()

@@ -1,0 +1,139 @@
+/* Answering requests: takes batch images in (copy, check, keep), maps buffers, runs ops in order, reports the first
+ * failure with its op. Runs on the session's main thread, or on an invoking one where there is no queue. */
+#include "htp/memory.h"
+#include "htp/op.h"
+#include "htp/platform/hap.h"
+#include "htp/platform/machine.h"
+
+void htp_images_free(htp_session *s) {
+    for (unsigned i = 0; i < HTP_IMAGES; i++) {
+        htp_free(s->images[i].copy);
+        s->images[i] = (htp_image){0};
+    }
+}
+
+static void drop_image(htp_image *image) {
+    htp_free(image->copy);
+    *image = (htp_image){0};
+}
+
+/* The entry for |id|, or the one to be replaced. */
+static htp_image *find_image(htp_session *s, uint64_t id) {
+    htp_image *oldest = &s->images[0];
+    for (unsigned i = 0; i < HTP_IMAGES; i++) {
+        htp_image *m = &s->images[i];
+        if (m->copy && id && m->id == id) return m;
+        if (!m->copy || (oldest->copy && m->last_use < oldest->last_use)) oldest = m;
+        if (!oldest->copy && !id) break;
+    }
+    drop_image(oldest);
+    return oldest;
+}
+
+/* A private copy first: a shared one could change between check and use. */
+static int read_image(htp_session *s, const npu_wire_request *r, htp_image *image, npu_wire_fault *fault) {
+    uint64_t end = r->image_offset + r->image_bytes;
+    *fault = (npu_wire_fault){NPU_WIRE_NO_IMAGE, NPU_WIRE_NO_OP, 0, "image"};
+    if (r->image_bytes < sizeof(npu_wire_image) || r->image_bytes > NPU_WIRE_MAX_IMAGE || r->image_offset % 8 ||
+        end < r->image_offset || end > r->image_buffer_bytes || r->image_buffer_bytes > s->hw.max_buffer_bytes)
+        return 0;
+    npu_wire_buffer window = {r->image_fd, 0, r->image_buffer_bytes};
+    uint8_t *at;
+    uint32_t index;
+    if (htp_map_take(&s->map, &window, 1, &at, &index) != NPU_WIRE_OK) return 0;
+    image->copy = htp_alloc(r->image_bytes);
+    if (image->copy) {
+        htp_memory_refresh(at + r->image_offset, r->image_bytes);
+        htp_copy(image->copy, at + r->image_offset, r->image_bytes);
+    }
+    htp_map_release(&s->map);
+    if (!image->copy) {
+        fault->code = NPU_WIRE_NO_MEMORY;
+        return 0;
+    }
+    if (!npu_wire_check_image(image->copy, r->image_bytes, &s->hw, image->max_rows, fault)) {
+        drop_image(image);
+        return 0;
+    }
+    image->id = r->image_id;
+    return 1;
+}
+
+/* Fills the operand at the step's row counts. Returns 0 when it has no rows now. */
+static int operand(const npu_wire_image *image, uint16_t index, const npu_step *step, uint8_t *const *addresses,
+                   npu_tensor *t, uint8_t **data) {
+    *data = 0;
+    if (index == NPU_NO_TENSOR) return 1;
+    const npu_tensor *from = &npu_wire_tensors(image)[index];
+    *t = npu_tensor_at_step(from, step);
+    *data = addresses[t->buffer] + t->offset;
+    return t->ne[t->rows_dim] != 0;
+}
+
+static uint32_t run_op(htp_session *s, const npu_wire_image *image, const npu_op *op, const npu_step *step,
+                       uint8_t *const *addresses, uint32_t *index) {
+    htp_op o = {.session = s, .op = op, .kernel = op->kernel};
+    int rows = 1;
+    for (unsigned i = 0; i < NPU_OP_SRCS; i++) {
+        uint8_t *data;
+        rows &= operand(image, op->src[i], step, addresses, &o.src[i], &data);
+        o.src_data[i] = data;
+    }
+    for (unsigned i = 0; i < NPU_OP_DSTS; i++)
+        rows &= operand(image, op->dst[i], step, addresses, &o.dst[i], &o.dst_data[i]);
+    if (!rows) return NPU_WIRE_OK;
+    htp_machine_event("op");
+    htp_op_find(op->code)(&o);
+    for (unsigned i = 0; i < s->hw.threads; i++)
+        if (s->dma[i].failed) o.code = NPU_WIRE_DMA_FAILED;
+    *index = o.index;
+    return o.code;
+}
+
+/* Gives VTCM away between batches when another client asked for it, and takes it back. */
+static int keep_vtcm(htp_session *s) {
+    if (!__atomic_exchange_n(&s->vtcm_wanted, 0, __ATOMIC_ACQ_REL)) return 1;
+    HAP_compute_res_release_cached(s->vtcm_context);
+    return HAP_compute_res_acquire_cached(s->vtcm_context, 1000000) == 0;
+}
+
+static void run_batch(htp_session *s, const npu_wire_request *r, npu_wire_response *response) {
+    npu_wire_fault fault = {0};
+    uint8_t *addresses[NPU_WIRE_MAX_BUFFERS];
+    htp_image *image = find_image(s, r->image_id);
+    if ((!image->copy && !read_image(s, r, image, &fault)) || !npu_wire_check_step(&r->step, image->max_rows, &fault)) {
+        response->code = fault.code;
+        response->op = fault.op;
+        response->index = fault.index;
+        return;
+    }
+    image->last_use = ++s->batches;
+    const npu_wire_image *copy = image->copy;
+    response->code = htp_map_take(&s->map, npu_wire_buffers(copy), copy->n_buffers, addresses, &response->index);
+    if (response->code != NPU_WIRE_OK) return;
+    if (!keep_vtcm(s)) response->code = NPU_WIRE_NO_VTCM;
+    for (uint32_t i = 0; i < copy->n_ops && response->code == NPU_WIRE_OK; i++) {
+        response->code = run_op(s, copy, &npu_wire_ops(copy)[i], &r->step, addresses, &response->index);
+        if (response->code != NPU_WIRE_OK) response->op = (int32_t)i;
+    }
+    htp_map_release(&s->map);
+    if (!r->image_id) drop_image(image);
+}
+
+void htp_answer(htp_session *s, const void *message, uint32_t bytes, npu_wire_response *response) {
+    uint64_t usecs = HAP_perf_get_time_us(), cycles = HAP_perf_get_pcycles();
+    npu_wire_request r = {0};
+    htp_copy(&r, message, bytes < sizeof r ? bytes : sizeof r);
+    *response = (npu_wire_response){.magic = NPU_WIRE_MAGIC,
+                                    .version = NPU_WIRE_VERSION,
+                                    .kind = r.kind,
+                                    .sequence = r.sequence,
+                                    .op = NPU_WIRE_NO_OP};
+    npu_wire_fault fault;
+    if (!npu_wire_check_request(&r, bytes, &fault))
+        response->code = fault.code;
+    else if (r.kind == NPU_WIRE_BATCH)
+        run_batch(s, &r, response);
+    response->usecs = (uint32_t)(HAP_perf_get_time_us() - usecs);
+    response->cycles = HAP_perf_get_pcycles() - cycles;
+}

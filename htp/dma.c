@@ -1,0 +1,107 @@
+#include "htp/dma.h"
+
+#include "htp/memory.h"
+#include "htp/platform/machine.h"
+
+enum {
+    DONE = 1u << 31,
+    BYPASS = 3u << 28, /* source and destination past the cache */
+    TWO_D = 1u << 24,
+    MAX_1D = (1 << 24) - 1, /* bytes */
+    MAX_ROWS = 65535,
+};
+
+static uint32_t address(const void *p) {
+    return (uint32_t)(uintptr_t)p;
+}
+
+void htp_dma_init(htp_dma *q, void *ring, uint32_t arch) {
+    *q = (htp_dma){.ring = ring, .wide = arch >= 75};
+    htp_zero(ring, HTP_DMA_RING * 32);
+}
+
+/* Waits until |n| descriptors in all are done. */
+static void wait_done(htp_dma *q, uint32_t n) {
+    while ((int32_t)(n - q->done) > 0 && !q->failed) {
+        volatile uint32_t *d = q->ring[q->done % HTP_DMA_RING];
+        if (__atomic_load_n(&d[1], __ATOMIC_ACQUIRE) & DONE) {
+            q->done++;
+        } else if ((htp_machine_dmpoll() & 3) == 2) {
+            q->failed = 1;
+        }
+    }
+}
+
+/* The next free descriptor, zeroed. One slot stays unused: it is the tail that the next one is linked to. */
+static uint32_t *next_descriptor(htp_dma *q) {
+    wait_done(q, q->linked - (HTP_DMA_RING - 2));
+    uint32_t *d = q->ring[q->linked % HTP_DMA_RING];
+    for (unsigned i = 0; i < 8; i++) d[i] = 0;
+    return d;
+}
+
+static void link(htp_dma *q, uint32_t *d) {
+    if (!q->failed) htp_machine_dmlink(q->ring[(q->linked + HTP_DMA_RING - 1) % HTP_DMA_RING], d);
+    q->linked++;
+}
+
+static void link_1d(htp_dma *q, uint8_t *to, const uint8_t *from, uint32_t bytes) {
+    while (bytes) {
+        uint32_t now = bytes < MAX_1D ? bytes : MAX_1D & ~127u, *d = next_descriptor(q);
+        d[1] = now | BYPASS;
+        d[2] = address(from);
+        d[3] = address(to);
+        link(q, d);
+        to += now, from += now, bytes -= now;
+    }
+}
+
+static void end_transfer(htp_dma *q) {
+    q->ends[q->pushed++ % HTP_DMA_TRANSFERS] = q->linked;
+}
+
+void htp_dma_push(htp_dma *q, void *to, const void *from, uint32_t bytes) {
+    link_1d(q, to, from, bytes);
+    end_transfer(q);
+}
+
+static void link_2d(htp_dma *q, uint8_t *to, const uint8_t *from, uint32_t row_bytes, uint32_t rows, uint32_t to_stride,
+                    uint32_t from_stride) {
+    uint32_t *d = next_descriptor(q);
+    d[2] = address(from);
+    d[3] = address(to);
+    if (q->wide) {
+        d[1] = to_stride | TWO_D | BYPASS;
+        d[4] = 9;
+        d[5] = row_bytes | (rows & 0xFF) << 24;
+        d[6] = rows >> 8 | from_stride << 8;
+    } else {
+        d[1] = TWO_D | BYPASS;
+        d[5] = row_bytes | rows << 16;
+        d[6] = from_stride | to_stride << 16;
+    }
+    link(q, d);
+}
+
+void htp_dma_push_2d(htp_dma *q, void *to_, const void *from_, uint32_t row_bytes, uint32_t rows, uint64_t to_stride,
+                     uint64_t from_stride) {
+    uint8_t *to = to_;
+    const uint8_t *from = from_;
+    uint64_t most = q->wide ? (1u << 24) - 1 : 65535;
+    if (to_stride == row_bytes && from_stride == row_bytes && (uint64_t)row_bytes * rows <= MAX_1D) {
+        link_1d(q, to, from, row_bytes * rows);
+    } else if (row_bytes > most || to_stride > most || from_stride > most) {
+        for (uint32_t r = 0; r < rows; r++) link_1d(q, to + r * to_stride, from + r * from_stride, row_bytes);
+    } else if (row_bytes) {
+        while (rows) {
+            uint32_t now = rows < MAX_ROWS ? rows : MAX_ROWS;
+            link_2d(q, to, from, row_bytes, now, (uint32_t)to_stride, (uint32_t)from_stride);
+            to += now * to_stride, from += now * from_stride, rows -= now;
+        }
+    }
+    end_transfer(q);
+}
+
+void htp_dma_pop(htp_dma *q) {
+    wait_done(q, q->ends[q->popped++ % HTP_DMA_TRANSFERS]);
+}

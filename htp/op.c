@@ -1,0 +1,132 @@
+/* The op table, and the pipeline that most ops are made of. */
+#include "htp/op.h"
+
+static htp_op_fn *const ops[NPU_OP_CODE_LIMIT] = {
+    [NPU_OP_GET_ROWS] = htp_get_rows, [NPU_OP_SET_ROWS] = htp_set_rows,
+    [NPU_OP_CPY] = htp_cpy,           [NPU_OP_MUL_MAT] = htp_mul_mat,
+    [NPU_OP_RMS_NORM] = htp_rms_norm, [NPU_OP_ADD] = htp_binary,
+    [NPU_OP_SUB] = htp_binary,        [NPU_OP_MUL] = htp_binary,
+    [NPU_OP_DIV] = htp_binary,        [NPU_OP_SCALE] = htp_scale,
+    [NPU_OP_GLU] = htp_glu,           [NPU_OP_ROPE_TABLE] = htp_rope_table,
+    [NPU_OP_ROPE] = htp_rope,         [NPU_OP_FLASH_ATTN] = htp_flash_attn,
+};
+
+htp_op_fn *htp_op_find(uint32_t code) {
+    return code < NPU_OP_CODE_LIMIT ? ops[code] : 0;
+}
+
+void htp_op_fail(htp_op *o, uint32_t code, uint32_t index) {
+    uint32_t ok = NPU_WIRE_OK;
+    if (__atomic_compare_exchange_n(&o->code, &ok, code, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) o->index = index;
+}
+
+void htp_pipe_run(const htp_pipe *p) {
+    uint32_t loads[16], stores[16]; /* transfers in flight, by slot */
+    uint64_t loading = p->first;
+    for (; loading < p->end && loading < p->first + p->depth; loading++) {
+        uint32_t slot = (uint32_t)(loading - p->first);
+        loads[slot] = p->load(p->job, loading, slot);
+        stores[slot] = 0;
+    }
+    uint32_t slot = 0;
+    for (uint64_t unit = p->first; unit < p->end; unit++) {
+        for (; stores[slot]; stores[slot]--) htp_dma_pop(p->dma);
+        for (; loads[slot]; loads[slot]--) htp_dma_pop(p->dma);
+        p->compute(p->job, unit, slot);
+        stores[slot] = p->store(p->job, unit, slot);
+        if (loading < p->end) loads[slot] = p->load(p->job, loading++, slot);
+        if (++slot == p->depth) slot = 0;
+    }
+    /* What is left are stores, oldest first. */
+    for (uint32_t i = 0; i < p->depth; i++) {
+        if (slot < p->end - p->first)
+            for (; stores[slot]; stores[slot]--) htp_dma_pop(p->dma);
+        if (++slot == p->depth) slot = 0;
+    }
+}
+
+uint64_t htp_unit_offset(const npu_tensor *t, const htp_unit *u, uint32_t value_bytes) {
+    uint64_t at = (uint64_t)u->i[0] * value_bytes;
+    for (unsigned d = 1; d < NPU_MAX_DIMS; d++)
+        if (t->ne[d] > 1) at += u->i[d] % t->ne[d] * t->nb[d];
+    return at;
+}
+
+typedef struct rows_thread {
+    const htp_rows *r;
+    htp_dma *dma;
+    uint8_t *vtcm, *work;
+    uint32_t slot_bytes;
+} rows_thread;
+
+static htp_unit unit_at(const htp_rows *r, uint64_t unit) {
+    const npu_tensor *dst = &r->o->dst[0];
+    uint32_t piece = (uint32_t)(unit % r->k->units);
+    htp_unit u = {.row = unit / r->k->units};
+    u.i[0] = piece * r->k->columns;
+    u.i[1] = (uint32_t)(u.row % dst->ne[1]);
+    u.i[2] = (uint32_t)(u.row / dst->ne[1] % dst->ne[2]);
+    u.i[3] = (uint32_t)(u.row / dst->ne[1] / dst->ne[2]);
+    u.values = r->row_values - u.i[0] < r->k->columns ? r->row_values - u.i[0] : r->k->columns;
+    return u;
+}
+
+static uint8_t *slot_in(const rows_thread *t, uint32_t slot, unsigned i) {
+    return t->vtcm + slot * t->slot_bytes + (i ? t->r->k->in_bytes[0] : 0);
+}
+
+static uint8_t *slot_out(const rows_thread *t, uint32_t slot) {
+    return t->vtcm + slot * t->slot_bytes + t->r->k->in_bytes[0] + t->r->k->in_bytes[1];
+}
+
+static uint32_t rows_load(void *job, uint64_t unit, uint32_t slot) {
+    rows_thread *t = job;
+    const htp_rows *r = t->r;
+    htp_unit u = unit_at(r, unit);
+    uint8_t *in[2] = {slot_in(t, slot, 0), slot_in(t, slot, 1)};
+    if (r->load) return r->load(r, &u, t->dma, in);
+    uint32_t n = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        if (!r->in_value_bytes[i]) continue;
+        unsigned s = r->src[i];
+        const uint8_t *from = r->o->src_data[s] + r->src_shift[i];
+        htp_dma_push(t->dma, in[i], from + htp_unit_offset(&r->o->src[s], &u, r->in_value_bytes[i]),
+                     u.values * r->in_value_bytes[i]);
+        n++;
+    }
+    return n;
+}
+
+static void rows_compute(void *job, uint64_t unit, uint32_t slot) {
+    rows_thread *t = job;
+    htp_unit u = unit_at(t->r, unit);
+    const uint8_t *in[2] = {slot_in(t, slot, 0), slot_in(t, slot, 1)};
+    t->r->compute(t->r, &u, in, slot_out(t, slot), t->work);
+}
+
+static uint32_t rows_store(void *job, uint64_t unit, uint32_t slot) {
+    rows_thread *t = job;
+    const htp_rows *r = t->r;
+    htp_unit u = unit_at(r, unit);
+    if (r->store) return r->store(r, &u, t->dma, slot_out(t, slot));
+    htp_dma_push(t->dma, r->o->dst_data[0] + htp_unit_offset(&r->o->dst[0], &u, r->out_value_bytes), slot_out(t, slot),
+                 u.values * r->out_value_bytes);
+    return 1;
+}
+
+static void rows_work(void *job, unsigned thread) {
+    const htp_rows *r = job;
+    uint64_t units = r->rows * r->k->units, threads = r->k->head.threads;
+    rows_thread t = {.r = r, .dma = &r->o->session->dma[thread], .vtcm = htp_op_vtcm(r->o, thread)};
+    t.slot_bytes = r->k->in_bytes[0] + r->k->in_bytes[1] + r->k->out_bytes;
+    t.work = t.vtcm + r->k->head.depth * t.slot_bytes;
+    uint64_t each = (units + threads - 1) / threads, first = thread * each;
+    htp_pipe pipe = {.dma = t.dma, .job = &t, .depth = r->k->head.depth, .first = first};
+    pipe.end = first + each < units ? first + each : units;
+    pipe.load = rows_load, pipe.compute = rows_compute, pipe.store = rows_store;
+    if (first < pipe.end) htp_pipe_run(&pipe);
+}
+
+void htp_rows_run(const htp_rows *r) {
+    htp_pool_run(&r->o->session->pool, rows_work, (void *)r, r->k->head.threads);
+}

@@ -1,0 +1,70 @@
+/* What is one instruction on a device and a call under the emulator: user DMA, cache lines, pause. HTP_DEVICE is
+ * defined by the builds for real hardware; the qemu build is Hexagon code without these instructions. */
+#ifndef HTP_PLATFORM_MACHINE_H
+#define HTP_PLATFORM_MACHINE_H
+
+#include <stdint.h>
+
+#ifdef HTP_DEVICE
+
+static inline void htp_machine_dmlink(void *tail, void *next) {
+    __asm__ volatile("release(%0):at" ::"r"(next) : "memory");
+    __asm__ volatile("dmlink(%0, %1)" ::"r"(tail), "r"(next) : "memory");
+}
+static inline uint32_t htp_machine_dmpoll(void) {
+    uint32_t state;
+    __asm__ volatile("%0 = dmpoll" : "=r"(state) : : "memory");
+    return state;
+}
+static inline void htp_machine_clean_invalidate(const void *line) {
+    __asm__ volatile("dccleaninva(%0)" ::"r"(line) : "memory");
+}
+static inline void htp_machine_cache_fence(void) {
+    __asm__ volatile("syncht" ::: "memory");
+}
+static inline void htp_machine_pause(void) {
+    __asm__ volatile("pause(#8)" ::: "memory");
+}
+static inline uint32_t htp_machine_arch(void) {
+    return __HEXAGON_ARCH__;
+}
+static inline void htp_machine_event(const char *name) {
+    (void)name;
+}
+
+#else
+
+void npu_emu_dmlink(void *tail, void *next);
+uint32_t npu_emu_dmpoll(void);
+void npu_emu_dccleaninva(const void *address);
+uint32_t npu_emu_arch(void);
+void npu_emu_event(const char *name);
+void *npu_emu_low_alloc(uint32_t bytes, uint32_t align);
+void npu_emu_low_free(void *memory);
+
+static inline void htp_machine_dmlink(void *tail, void *next) {
+    npu_emu_dmlink(tail, next);
+}
+static inline uint32_t htp_machine_dmpoll(void) {
+    return npu_emu_dmpoll();
+}
+static inline void htp_machine_clean_invalidate(const void *line) {
+    npu_emu_dccleaninva(line);
+}
+static inline void htp_machine_cache_fence(void) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+static inline void htp_machine_pause(void) {
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#endif
+}
+static inline uint32_t htp_machine_arch(void) {
+    return npu_emu_arch();
+}
+static inline void htp_machine_event(const char *name) {
+    npu_emu_event(name);
+}
+
+#endif
+#endif

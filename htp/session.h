@@ -1,0 +1,50 @@
+/* One session of the NPU program: everything between start and stop. */
+#ifndef HTP_SESSION_H
+#define HTP_SESSION_H
+
+#include "htp/dma.h"
+#include "htp/map.h"
+#include "htp/platform/fastrpc.h"
+#include "htp/pool.h"
+#include "wire/check.h"
+#include "wire/rpc.h"
+
+enum { HTP_IMAGES = 16 };
+
+/* A checked private copy of a batch image. */
+typedef struct htp_image {
+    npu_wire_image *copy; /* NULL = free entry */
+    uint64_t id, last_use;
+    uint32_t max_rows[NPU_ROWS_COUNT];
+} htp_image;
+
+typedef struct htp_session {
+    npu_hw hw;
+    htp_map map;
+    htp_pool pool;
+    htp_dma dma[NPU_MAX_THREADS];
+    void *dma_rings;
+    uint8_t *scratch;
+    uint8_t *vtcm;
+    uint32_t vtcm_context;
+    int vtcm_wanted; /* set by the system: another client waits for VTCM */
+    htp_image images[HTP_IMAGES];
+    uint64_t batches;
+    dspqueue_t queue;
+    qurt_thread_t main;
+    void *main_stack;
+    int has_main, quit;
+} htp_session;
+
+/* AEE codes; after failure nothing is left. */
+int htp_session_start(htp_session *s, const npu_rpc_start *start);
+void htp_session_stop(htp_session *s);
+
+/* What this machine has. */
+void htp_hwinfo(npu_rpc_hwinfo *info);
+
+/* Answers one request (htp/batch.c). Any length; the response is always filled. */
+void htp_answer(htp_session *s, const void *message, uint32_t bytes, npu_wire_response *response);
+void htp_images_free(htp_session *s);
+
+#endif

@@ -1,0 +1,67 @@
+#include "target/hexagon/hexagon_device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const npu_hex_arch arches[] = {
+    {68, 4, 4 << 20, 3000ull << 20}, {69, 4, 8 << 20, 3000ull << 20}, {73, 6, 8 << 20, 3000ull << 20},
+    {75, 6, 8 << 20, 3200ull << 20}, {79, 8, 8 << 20, 3200ull << 20}, {81, 8, 8 << 20, 3200ull << 20},
+};
+
+enum { ARCHES = sizeof arches / sizeof arches[0] };
+
+const npu_hex_arch *npu_hex_arch_of(uint32_t arch) {
+    for (unsigned i = 0; i < ARCHES; i++)
+        if (arches[i].arch == arch) return &arches[i];
+    return NULL;
+}
+
+static void list(char *out, size_t size) {
+    size_t used = 0;
+    for (unsigned i = 0; i < ARCHES; i++)
+        used += (size_t)snprintf(out + used, size - used, "%sv%u", i ? ", " : "", arches[i].arch);
+}
+
+npu_status npu_hex_arch_named(const char *name, const npu_hex_arch **out, npu_error *err) {
+    char text[8], known[64];
+    for (unsigned i = 0; i < ARCHES; i++) {
+        snprintf(text, sizeof text, "v%u", arches[i].arch);
+        *out = &arches[i];
+        if (!strcmp(text, name)) return NPU_OK;
+    }
+    *out = NULL;
+    list(known, sizeof known);
+    return npu_fail(err, NPU_REFUSED, "hexagon.unknown_arch", "--arch %s: no NPU program for it (there are: %s)", name,
+                    known);
+}
+
+npu_status npu_hex_device_arch(const npu_hex_driver *d, const npu_hex_arch **out, npu_error *err) {
+    fastrpc_capability ask = {.domain = NPU_HEX_DOMAIN, .attribute_ID = ARCH_VER};
+    int result = d->remote_handle_control(DSPRPC_GET_DSP_INFO, &ask, sizeof ask);
+    if (result) return npu_hex_fail(err, result, "asking for the Hexagon's architecture");
+    uint32_t version = ask.capability & 0xFF;
+    *out = npu_hex_arch_of(version / 16 * 10 + version % 16);
+    if (*out) return NPU_OK;
+    char known[64];
+    list(known, sizeof known);
+    return npu_fail(err, NPU_REFUSED, "hexagon.unknown_arch",
+                    "this Hexagon says version 0x%x, for which there is no NPU program (there are: %s)",
+                    (unsigned)ask.capability, known);
+}
+
+npu_hw npu_hex_hw_of(const npu_hex_arch *a) {
+    return (npu_hw){.arch = a->arch,
+                    .threads = a->threads,
+                    .vtcm_bytes = a->vtcm_bytes,
+                    .window_bytes = a->window_bytes,
+                    .max_buffer_bytes = NPU_HEX_MAX_BUFFER,
+                    .line_bytes = 128};
+}
+
+void npu_hex_caps(npu_caps *caps, const npu_hw *hw, const char *how) {
+    *caps = (npu_caps){.max_rows = 16, .prefill_rows = 128, .devices = 1, .graph = true, .attn = true, .lm_head = true};
+    caps->bit_exact = true; /* of the emulated builds; docs/numerics.md, section 8 for hardware */
+    caps->hw = *hw;
+    snprintf(caps->device, sizeof caps->device, "Hexagon v%u (%s)", hw->arch, how);
+    snprintf(caps->generation, sizeof caps->generation, "v%u", hw->arch);
+}

@@ -1,0 +1,32 @@
+/* Which Hexagon is there and what op plans may count on. */
+#ifndef NPU_HEXAGON_DEVICE_H
+#define NPU_HEXAGON_DEVICE_H
+
+#include "target/hexagon/hexagon_driver.h"
+#include "wire/opplan.h"
+
+enum { NPU_HEX_DOMAIN = CDSP_DOMAIN_ID, NPU_HEX_MAX_BUFFER = 1 << 30 };
+
+/* One row for each architecture that an NPU program is built for. */
+typedef struct npu_hex_arch {
+    uint32_t arch;
+    uint32_t threads;      /* of devices of this kind, for planning without one */
+    uint32_t vtcm_bytes;   /* " */
+    uint64_t window_bytes; /* address space we use of the 4 GiB */
+} npu_hex_arch;
+
+/* The row for 73, NULL when there is none. */
+const npu_hex_arch *npu_hex_arch_of(uint32_t arch);
+
+/* "v73" -> its row; REFUSED with the list of those that are built. */
+npu_status npu_hex_arch_named(const char *name, const npu_hex_arch **out, npu_error *err);
+
+/* Asks the library. A failed query or an architecture without NPU program is an error, never a guess. */
+npu_status npu_hex_device_arch(const npu_hex_driver *driver, const npu_hex_arch **out, npu_error *err);
+
+/* Caps for op plans; |hw| as measured or from the table. */
+void npu_hex_caps(npu_caps *caps, const npu_hw *hw, const char *how);
+
+npu_hw npu_hex_hw_of(const npu_hex_arch *arch);
+
+#endif

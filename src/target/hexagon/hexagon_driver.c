@@ -1,0 +1,165 @@
+#include "target/hexagon/hexagon_driver.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu/hexagon/include/npu_emu.h"
+
+static const struct {
+    const char *name;
+    bool emulated;
+    const char *settings[2]; /* of the emulator, "key=value" */
+} drivers[] = {
+    {"auto", false, {NULL}},
+    {"fastrpc", false, {NULL}},
+    {"sim", true, {"driver=sim"}},
+    {"qemu", true, {"driver=qemu"}},
+};
+
+const char *npu_hex_result_name(int result) {
+    uint32_t code = (uint32_t)result;
+    if (code >> 16 == 0x8000) code -= DSP_AEE_EOFFSET;
+    static const struct {
+        uint32_t code;
+        const char *name;
+    } names[] = {
+#define HEX_AEE(code, name, status) {code, "AEE_" #name},
+#include "target/hexagon/hexagon_aee.def"
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i].code == code) return names[i].name;
+    return "unknown AEE code";
+}
+
+npu_status npu_hex_status(int result) {
+    uint32_t code = (uint32_t)result;
+    /* An exception of the NPU program reaches the host as EBADSTATE with the DSP's offset. */
+    if (code >> 16 == 0x8000) code -= DSP_AEE_EOFFSET;
+    static const struct {
+        uint32_t code;
+        npu_status status;
+    } statuses[] = {
+#define HEX_AEE(code, name, status) {code, NPU_##status},
+#include "target/hexagon/hexagon_aee.def"
+    };
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
+        if (statuses[i].code == code) return statuses[i].status;
+    return NPU_INTERNAL;
+}
+
+npu_status npu_hex_fail(npu_error *err, int result, const char *what) {
+    return npu_fail(err, npu_hex_status(result), "hexagon.rpc", "%s: %s (0x%x)", what, npu_hex_result_name(result),
+                    (unsigned)result);
+}
+
+/* Folder of the running program, with a slash at its end; "" when it can't be known. */
+static void program_folder(char *out, size_t size) {
+    ssize_t n = readlink("/proc/self/exe", out, size - 1);
+    out[n > 0 ? n : 0] = 0;
+    char *slash = strrchr(out, '/');
+    if (slash)
+        slash[1] = 0;
+    else
+        out[0] = 0;
+}
+
+/* The emulated library stands in emu/ beside the program or one folder up (build tree), or in lib/npu/emu of the
+ * installation. */
+static npu_status open_emulated(const char *name, npu_hex_driver *d, npu_error *err) {
+    static const char *const places[] = {"emu/", "../emu/", "../lib/npu/emu/"};
+    char folder[400];
+    program_folder(folder, sizeof folder);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        snprintf(d->path, sizeof d->path, "%s%slibcdsprpc.so", folder, places[i]);
+        if (access(d->path, R_OK)) continue;
+        d->library = dlopen(d->path, RTLD_NOW | RTLD_LOCAL);
+        if (!d->library)
+            return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_library", "driver %s: %s can't be loaded: %s", name,
+                            d->path, dlerror());
+        return NPU_OK;
+    }
+    return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_library",
+                    "driver %s: no emulated libcdsprpc.so in emu/, ../emu/ or ../lib/npu/emu/ beside %s", name, folder);
+}
+
+static npu_status open_real(const char *name, npu_hex_driver *d, npu_error *err) {
+    snprintf(d->path, sizeof d->path, "libcdsprpc.so");
+    d->library = dlopen(d->path, RTLD_NOW | RTLD_LOCAL);
+    if (d->library && !dlsym(d->library, "npu_emu_configure")) return NPU_OK;
+    const char *why = d->library ? "it is an emulated device, which must be asked for by name" : dlerror();
+    npu_fail(err, NPU_NO_DEVICE, "hexagon.no_library",
+             "driver %s: no Hexagon device: looked for libcdsprpc.so (%s) and /dev/fastrpc-cdsp (%s)", name, why,
+             access("/dev/fastrpc-cdsp", F_OK) ? "not there" : "there");
+    npu_hex_driver_close(d);
+    return NPU_NO_DEVICE;
+}
+
+static npu_status resolve(npu_hex_driver *d, npu_error *err) {
+    enum { OPTIONAL, REQUIRED };
+#define HEX_SYMBOL(result, name, arguments, need)  \
+    *(void **)&d->name = dlsym(d->library, #name); \
+    if (need == REQUIRED && !d->name)              \
+        return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_symbol", "%s has no symbol %s", d->path, #name);
+#include "target/hexagon/hexagon_symbols.def"
+    return NPU_OK;
+}
+
+static npu_status configure(npu_emu_configure_fn *fn, const char *setting, npu_error *err) {
+    char key[64];
+    const char *equals = strchr(setting, '=');
+    if (!equals || (size_t)(equals - setting) >= sizeof key)
+        return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu %s: not KEY=VALUE", setting);
+    memcpy(key, setting, (size_t)(equals - setting));
+    key[equals - setting] = 0;
+    int result = fn(key, equals + 1);
+    if (!result) return NPU_OK;
+    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu %s: %s", setting,
+                    result == AEE_EUNSUPPORTED ? "no such key" : "not a value of this key");
+}
+
+/* The emulator's own defaults, then where NPU programs are, then the driver's and the user's settings. */
+static npu_status configure_all(npu_hex_driver *d, const char *const driver[2], const char *kernels_dir,
+                                const npu_target_params *params, npu_error *err) {
+    npu_emu_configure_fn *fn;
+    *(void **)&fn = dlsym(d->library, "npu_emu_configure");
+    if (!fn) return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_symbol", "%s has no symbol npu_emu_configure", d->path);
+    char program[600];
+    const char *slash = strrchr(d->path, '/');
+    snprintf(program, sizeof program, "program=%.*s", (int)(slash - d->path), d->path);
+    if (kernels_dir) snprintf(program, sizeof program, "program=%s", kernels_dir);
+    NPU_TRY(configure(fn, program, err));
+    for (unsigned i = 0; i < 2 && driver[i]; i++) NPU_TRY(configure(fn, driver[i], err));
+    if (params->arch) {
+        char arch[64];
+        snprintf(arch, sizeof arch, "arch=%s", params->arch);
+        NPU_TRY(configure(fn, arch, err));
+    }
+    for (const char *const *s = params->emu; s && *s; s++) NPU_TRY(configure(fn, *s, err));
+    return NPU_OK;
+}
+
+npu_status npu_hex_driver_open(const npu_target_params *params, const char *kernels_dir, npu_hex_driver *d,
+                               npu_error *err) {
+    *d = (npu_hex_driver){0};
+    const char *name = params->driver ? params->driver : "auto";
+    size_t i = 0;
+    while (i < sizeof drivers / sizeof drivers[0] && strcmp(drivers[i].name, name)) i++;
+    if (i == sizeof drivers / sizeof drivers[0])
+        return npu_fail(err, NPU_REFUSED, "hexagon.unknown_driver",
+                        "--driver %s: hexagon has no such driver (auto, fastrpc, sim, qemu)", name);
+    d->emulated = drivers[i].emulated;
+    npu_status status = d->emulated ? open_emulated(name, d, err) : open_real(name, d, err);
+    if (status == NPU_OK) status = resolve(d, err);
+    if (status == NPU_OK && d->emulated) status = configure_all(d, drivers[i].settings, kernels_dir, params, err);
+    if (status == NPU_OK && !d->emulated && params->emu && *params->emu)
+        status = npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu is for emulated drivers, not %s", name);
+    if (status != NPU_OK) npu_hex_driver_close(d);
+    return status;
+}
+
+void npu_hex_driver_close(npu_hex_driver *d) {
+    /* The library stays loaded: FastRPC keeps threads of its own in it. */
+    d->library = NULL;
+}

@@ -1,0 +1,33 @@
+/* The vendor's library: which one, its symbols, its result codes. Called by hexagon_device.c and hexagon_session.c.
+ *
+ * One libcdsprpc.so a process is a fact of FastRPC, so a second driver of another kind in one process is refused by the
+ * library itself; tests of several drivers use several processes. */
+#ifndef NPU_HEXAGON_DRIVER_H
+#define NPU_HEXAGON_DRIVER_H
+
+#include "emu/hexagon/include/host/AEEStdErr.h"
+#include "emu/hexagon/include/host/dspqueue.h"
+#include "emu/hexagon/include/host/remote.h"
+#include "emu/hexagon/include/host/rpcmem.h"
+#include "target/target.h"
+
+typedef struct npu_hex_driver {
+    void *library;
+    char path[512];
+    bool emulated;
+#define HEX_SYMBOL(result, name, arguments, need) result(*name) arguments;
+#include "target/hexagon/hexagon_symbols.def"
+} npu_hex_driver;
+
+/* Loads the library that params->driver names (NULL = "auto") and, for an emulated device, gives it params->emu and
+ * |kernels_dir|. NO_DEVICE says what was looked for; REFUSED names an unknown driver, a missing symbol or a setting. */
+npu_status npu_hex_driver_open(const npu_target_params *params, const char *kernels_dir, npu_hex_driver *driver,
+                               npu_error *err);
+void npu_hex_driver_close(npu_hex_driver *driver);
+
+/* Reports a FastRPC result by name: "what: AEE_ENAME (0x..)". */
+npu_status npu_hex_fail(npu_error *err, int result, const char *what);
+npu_status npu_hex_status(int result);
+const char *npu_hex_result_name(int result);
+
+#endif

@@ -1,0 +1,59 @@
+/* The Hexagon target's own record: a session, resident weights, lowered batches. Private to this folder. */
+#ifndef NPU_HEXAGON_INTERNAL_H
+#define NPU_HEXAGON_INTERNAL_H
+
+#include "base/pool.h"
+#include "target/hexagon/hexagon_session.h"
+
+/* A weight on the device, found by (layer, role, part). */
+typedef struct npu_hex_weight {
+    uint64_t key; /* 0 = free slot */
+    npu_hex_buffer *buffer;
+    npu_tensor tensor; /* offset, shape, strides, type, layout in that buffer */
+} npu_hex_weight;
+
+/* A lowered batch in shared memory. */
+typedef struct npu_hex_image {
+    uint64_t id;      /* npu_batch.image_id */
+    uint64_t wire_id; /* what the NPU program keeps it under */
+    npu_hex_buffer *buffer;
+    uint64_t offset;
+    uint32_t bytes, n_ops;
+} npu_hex_image;
+
+extern const npu_target_ops npu_target_hexagon;
+
+typedef struct npu_hex_target {
+    npu_target base; /* first: an npu_target* of this target is an npu_hex_target* */
+    npu_hex_driver driver;
+    npu_hex_session *session;
+    npu_pool *pool; /* for repacking */
+    uint64_t session_id;
+    npu_hex_weight *weights; /* open hash table */
+    uint32_t n_weights, weight_slots;
+    npu_hex_image *images;
+    uint32_t n_images, image_slots;
+    npu_hex_buffer *image_arena;
+    uint64_t arena_used, next_wire_id;
+    uint64_t unkept; /* sequence of the last batch whose image is not kept */
+} npu_hex_target;
+
+/* --- hexagon_weights.c --- */
+npu_status npu_hex_load(npu_hex_target *t, unsigned first_layer, unsigned n_layers, const npu_weight_source *source,
+                        npu_error *err);
+const npu_hex_weight *npu_hex_weight_find(const npu_hex_target *t, unsigned layer, unsigned role, unsigned part);
+void npu_hex_weights_free(npu_hex_target *t);
+
+/* How a weight of this shape will lie on the device: fills layout and strides. */
+void npu_hex_weight_layout(npu_tensor *t);
+
+/* --- hexagon_lower.c --- */
+
+/* The image for a batch: the kept one, or a new one in shared memory. */
+npu_status npu_hex_lower(npu_hex_target *t, const npu_batch *batch, const npu_hex_image **out, npu_error *err);
+void npu_hex_images_free(npu_hex_target *t);
+
+bool npu_hex_supports(const npu_caps *caps, npu_mode mode, const npu_op *op, const npu_tensor *tensors,
+                      const char **why_not);
+
+#endif

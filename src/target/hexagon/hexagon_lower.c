@@ -1,0 +1,191 @@
+/* A batch becomes a wire image: only the tensors its ops use, weights where they are resident, op plans filled in. Done
+ * once for an image_id; later submits of it cost a look-up. */
+#include "target/hexagon/hexagon_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/check.h"
+
+enum { ARENA_BYTES = 4 << 20 };
+
+typedef struct lowering {
+    const npu_hex_target *t;
+    const npu_batch *batch;
+    uint16_t *index; /* [batch tensors] -> image tensor, NPU_NO_TENSOR = not used */
+    npu_tensor *tensors;
+    npu_op *ops;
+    npu_wire_buffer buffers[NPU_WIRE_MAX_BUFFERS];
+    uint32_t n_tensors, n_buffers;
+} lowering;
+
+static npu_status buffer_index(lowering *l, const npu_hex_buffer *b, uint16_t *index, npu_error *err) {
+    for (uint32_t i = 0; i < l->n_buffers; i++)
+        if (l->buffers[i].fd == b->fd) {
+            *index = (uint16_t)i;
+            return NPU_OK;
+        }
+    if (l->n_buffers == NPU_WIRE_MAX_BUFFERS)
+        return npu_fail(err, NPU_RANGE, "hexagon.buffers", "a batch of more than %d buffers", NPU_WIRE_MAX_BUFFERS);
+    l->buffers[l->n_buffers] = (npu_wire_buffer){b->fd, b->pinned ? NPU_WIRE_BUFFER_PINNED : 0, b->bytes};
+    *index = (uint16_t)l->n_buffers++;
+    return NPU_OK;
+}
+
+static npu_status lower_tensor(lowering *l, uint16_t from, uint16_t *to, npu_error *err) {
+    *to = NPU_NO_TENSOR;
+    if (from == NPU_NO_TENSOR) return NPU_OK;
+    if (from >= l->batch->n_tensors)
+        return npu_fail(err, NPU_INVALID, "hexagon.tensor", "tensor %u of %u", from, l->batch->n_tensors);
+    *to = l->index[from];
+    if (*to != NPU_NO_TENSOR) return NPU_OK;
+    npu_tensor t = l->batch->tensors[from];
+    const npu_hex_buffer *buffer;
+    if (t.flags & NPU_TENSOR_WEIGHT) {
+        const npu_weight_ref *ref = &l->batch->weights[from];
+        const npu_hex_weight *w = npu_hex_weight_find(l->t, ref->layer, ref->role, ref->part);
+        if (!w)
+            return npu_fail(err, NPU_NOT_FOUND, "hexagon.weight",
+                            "weight (layer %u, role %s, part %u) is not on the device", ref->layer,
+                            npu_role_name(ref->role), ref->part);
+        if (w->tensor.type != t.type || memcmp(w->tensor.ne, t.ne, sizeof t.ne))
+            return npu_fail(err, NPU_INVALID, "hexagon.weight",
+                            "weight (layer %u, role %s) has another shape on the device", ref->layer,
+                            npu_role_name(ref->role));
+        t = w->tensor;
+        buffer = w->buffer;
+    } else {
+        if (t.buffer >= l->batch->n_buffers || l->batch->buffers[t.buffer]->owner != &l->t->base)
+            return npu_fail(err, NPU_INVALID, "hexagon.buffer", "tensor %u does not lie in a buffer of the device",
+                            from);
+        buffer = l->batch->buffers[t.buffer]->impl;
+    }
+    NPU_TRY(buffer_index(l, buffer, &t.buffer, err));
+    *to = l->index[from] = (uint16_t)l->n_tensors;
+    l->tensors[l->n_tensors++] = t;
+    return NPU_OK;
+}
+
+static npu_status lower_op(lowering *l, uint32_t i, npu_error *err) {
+    npu_op *op = &l->ops[i];
+    *op = l->batch->ops[i];
+    for (unsigned s = 0; s < NPU_OP_SRCS; s++) NPU_TRY(lower_tensor(l, op->src[s], &op->src[s], err));
+    for (unsigned d = 0; d < NPU_OP_DSTS; d++) NPU_TRY(lower_tensor(l, op->dst[d], &op->dst[d], err));
+    const char *why_not = npu_opplan_make(op, l->tensors, npu_hex_session_hw(l->t->session), op->kernel);
+    if (!why_not) return NPU_OK;
+    const npu_op_info *info = npu_op_find(op->code);
+    return npu_fail(err, NPU_UNSUPPORTED, "hexagon.op", "op %u (%s, layer %u): %s", i, info ? info->name : "unknown",
+                    op->layer, why_not);
+}
+
+/* Copies the lowered parts behind a header to |out|, which has room. */
+static uint32_t write_image(const lowering *l, uint8_t *out) {
+    npu_wire_image h = {.magic = NPU_WIRE_MAGIC, .version = NPU_WIRE_VERSION, .header_bytes = sizeof h};
+    h.n_buffers = l->n_buffers, h.n_tensors = l->n_tensors, h.n_ops = l->batch->n_ops;
+    h.buffer_bytes = sizeof l->buffers[0], h.tensor_bytes = sizeof *l->tensors, h.op_bytes = sizeof *l->ops;
+    h.buffers_at = sizeof h;
+    h.tensors_at = h.buffers_at + h.n_buffers * h.buffer_bytes;
+    h.ops_at = h.tensors_at + h.n_tensors * h.tensor_bytes;
+    h.total_bytes = h.ops_at + h.n_ops * h.op_bytes;
+    memcpy(out, &h, sizeof h);
+    memcpy(out + h.buffers_at, l->buffers, h.n_buffers * h.buffer_bytes);
+    memcpy(out + h.tensors_at, l->tensors, h.n_tensors * h.tensor_bytes);
+    memcpy(out + h.ops_at, l->ops, h.n_ops * h.op_bytes);
+    return h.total_bytes;
+}
+
+/* Image memory grows only; it ends with the session. Images of batches that are not kept start at the arena's end again
+ * and again: submit waits for the one before. */
+static npu_status place_image(npu_hex_target *t, const lowering *l, npu_hex_image *image, npu_error *err) {
+    uint64_t most = sizeof(npu_wire_image) + sizeof l->buffers + l->n_tensors * sizeof *l->tensors +
+                    l->batch->n_ops * sizeof *l->ops;
+    if (most > NPU_WIRE_MAX_IMAGE)
+        return npu_fail(err, NPU_RANGE, "hexagon.image", "a batch of %u ops", l->batch->n_ops);
+    if (!t->image_arena || t->image_arena->bytes - t->arena_used < most) {
+        NPU_TRY(npu_hex_buffer_alloc(t->session, most > ARENA_BYTES ? most : ARENA_BYTES, true, &t->image_arena, err));
+        t->arena_used = 0;
+    }
+    image->buffer = t->image_arena;
+    image->offset = t->arena_used;
+    image->bytes = write_image(l, t->image_arena->data + t->arena_used);
+    image->id = l->batch->image_id;
+    image->n_ops = l->batch->n_ops;
+    image->wire_id = image->id ? ++t->next_wire_id : 0;
+    if (image->id) t->arena_used += (image->bytes + 127) & ~127u;
+    npu_hex_session_counters(t->session)->images++;
+    npu_hex_session_counters(t->session)->image_bytes += image->bytes;
+    return NPU_OK;
+}
+
+static npu_status lower(npu_hex_target *t, const npu_batch *batch, npu_hex_image *image, npu_error *err) {
+    lowering *l = calloc(1, sizeof *l);
+    npu_status status = NPU_NO_MEMORY;
+    if (l && batch->n_tensors < NPU_NO_TENSOR && batch->n_ops <= NPU_WIRE_MAX_OPS) {
+        l->t = t;
+        l->batch = batch;
+        l->index = malloc((batch->n_tensors + 1) * sizeof *l->index);
+        l->tensors = malloc((batch->n_tensors + 1) * sizeof *l->tensors);
+        l->ops = malloc((batch->n_ops + 1) * sizeof *l->ops);
+        if (l->index && l->tensors && l->ops) status = NPU_OK;
+    }
+    if (status == NPU_OK) {
+        memset(l->index, 0xFF, batch->n_tensors * sizeof *l->index);
+        for (uint32_t i = 0; i < batch->n_ops && status == NPU_OK; i++) status = lower_op(l, i, err);
+        if (status == NPU_OK) status = place_image(t, l, image, err);
+    } else {
+        npu_fail(err, status, "hexagon.lower", "no memory to lower a batch of %u ops", batch->n_ops);
+    }
+    if (l) {
+        free(l->index);
+        free(l->tensors);
+        free(l->ops);
+    }
+    free(l);
+    return status;
+}
+
+npu_status npu_hex_lower(npu_hex_target *t, const npu_batch *batch, const npu_hex_image **out, npu_error *err) {
+    for (uint32_t i = t->n_images; batch->image_id && i--;)
+        if (t->images[i].id == batch->image_id) {
+            *out = &t->images[i];
+            return NPU_OK;
+        }
+    if (t->n_images == t->image_slots) {
+        uint32_t slots = t->image_slots ? 2 * t->image_slots : 16;
+        npu_hex_image *bigger = realloc(t->images, slots * sizeof *bigger);
+        if (!bigger) return npu_fail(err, NPU_NO_MEMORY, "hexagon.lower", "out of memory");
+        t->images = bigger;
+        t->image_slots = slots;
+    }
+    npu_hex_image *image = &t->images[t->n_images];
+    NPU_TRY(lower(t, batch, image, err));
+    if (image->id) t->n_images++;
+    *out = image;
+    return NPU_OK;
+}
+
+void npu_hex_images_free(npu_hex_target *t) {
+    free(t->images);
+    t->images = NULL;
+    t->n_images = t->image_slots = 0;
+}
+
+bool npu_hex_supports(const npu_caps *caps, npu_mode mode, const npu_op *op, const npu_tensor *tensors,
+                      const char **why_not) {
+    npu_tensor local[NPU_OP_SRCS + NPU_OP_DSTS];
+    npu_op here = *op;
+    uint32_t kernel[NPU_OP_KERNEL_WORDS];
+    if (mode != NPU_MODE_DEFAULT) {
+        *why_not = "the NPU computes in default mode only";
+        return false;
+    }
+    for (unsigned i = 0; i < NPU_OP_SRCS + NPU_OP_DSTS; i++) {
+        uint16_t *index = i < NPU_OP_SRCS ? &here.src[i] : &here.dst[i - NPU_OP_SRCS];
+        if (*index == NPU_NO_TENSOR) continue;
+        local[i] = tensors[*index];
+        if (local[i].flags & NPU_TENSOR_WEIGHT) npu_hex_weight_layout(&local[i]);
+        *index = (uint16_t)i;
+    }
+    *why_not = npu_opplan_make(&here, local, &caps->hw, kernel);
+    return !*why_not;
+}

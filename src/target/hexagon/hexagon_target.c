@@ -1,0 +1,141 @@
+/* The Hexagon target's vtable: a layer over a session that knows plans, weights and batches. */
+#include "target/hexagon/hexagon_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static npu_hex_target *of(npu_target *target) {
+    return (npu_hex_target *)(void *)target;
+}
+
+/* --arch: planning for a device that is not here opens nothing; but an emulated device takes the architecture as a
+ * setting and is asked. */
+static npu_status hex_probe(const npu_target_params *params, npu_caps *caps, npu_error *err) {
+    npu_hex_driver driver;
+    const npu_hex_arch *arch;
+    *caps = (npu_caps){0};
+    if (params->arch && !params->driver) {
+        NPU_TRY(npu_hex_arch_named(params->arch, &arch, err));
+        npu_hw hw = npu_hex_hw_of(arch);
+        npu_hex_caps(caps, &hw, "planned");
+        return NPU_OK;
+    }
+    NPU_TRY(npu_hex_driver_open(params, NULL, &driver, err));
+    npu_hex_session *session;
+    npu_status status = npu_hex_session_open(&driver, params, &session, err);
+    if (status == NPU_OK) npu_hex_caps(caps, npu_hex_session_hw(session), driver.emulated ? params->driver : "device");
+    if (status == NPU_OK) npu_hex_session_close(session);
+    npu_hex_driver_close(&driver);
+    return status;
+}
+
+static void hex_close(npu_target *target) {
+    if (!target) return;
+    npu_hex_target *t = of(target);
+    npu_hex_session_close(t->session);
+    npu_hex_images_free(t);
+    npu_hex_weights_free(t);
+    npu_pool_destroy(t->pool);
+    npu_hex_driver_close(&t->driver);
+    free(t);
+}
+
+static npu_status hex_open(const npu_target_params *params, const npu_plan *plan, const char *kernels_dir,
+                           npu_target **out, npu_error *err) {
+    (void)plan;
+    *out = NULL;
+    if (params->mode != NPU_MODE_DEFAULT)
+        return npu_fail(err, NPU_REFUSED, "hexagon.mode", "the NPU computes in default mode only");
+    npu_hex_target *t = calloc(1, sizeof *t);
+    if (!t) return npu_fail(err, NPU_NO_MEMORY, "hexagon.open", "out of memory");
+    t->base.ops = &npu_target_hexagon;
+    t->base.logger = params->logger;
+    t->base.mode = params->mode;
+    npu_status status = npu_pool_create(params->n_threads, &t->pool, err);
+    if (status == NPU_OK) status = npu_hex_driver_open(params, kernels_dir, &t->driver, err);
+    if (status == NPU_OK) status = npu_hex_session_open(&t->driver, params, &t->session, err);
+    if (status != NPU_OK) {
+        hex_close(&t->base);
+        return status;
+    }
+    npu_hex_caps(&t->base.caps, npu_hex_session_hw(t->session), t->driver.emulated ? params->driver : "device");
+    t->session_id = (uint64_t)(uintptr_t)t;
+    *out = &t->base;
+    return NPU_OK;
+}
+
+static npu_status hex_load_block(npu_target *target, unsigned first_layer, unsigned n_layers,
+                                 const npu_weight_source *source, npu_error *err) {
+    return npu_hex_load(of(target), first_layer, n_layers, source, err);
+}
+
+static npu_status hex_buffer_alloc(npu_target *target, uint64_t bytes, npu_buffer_use use, npu_buffer **out,
+                                   npu_error *err) {
+    npu_buffer *b = calloc(1, sizeof *b);
+    npu_hex_buffer *impl;
+    *out = NULL;
+    if (!b) return npu_fail(err, NPU_NO_MEMORY, "hexagon.buffer", "out of memory");
+    npu_status status = npu_hex_buffer_alloc(of(target)->session, bytes, use != NPU_BUFFER_WEIGHTS, &impl, err);
+    if (status != NPU_OK) {
+        free(b);
+        return status;
+    }
+    *b = (npu_buffer){.owner = target, .data = impl->data, .bytes = bytes, .use = use, .impl = impl};
+    *out = b;
+    return NPU_OK;
+}
+
+static void hex_buffer_free(npu_target *target, npu_buffer *buffer) {
+    (void)target;
+    if (!buffer) return;
+    npu_hex_buffer_free(buffer->impl);
+    free(buffer);
+}
+
+/* Shared memory is coherent for the CPU (FastRPC asks nothing of user space); the NPU program keeps its own caches. */
+static npu_status hex_buffer_sync(npu_target *target, npu_buffer *buffer, uint64_t offset, uint64_t bytes,
+                                  npu_sync_dir dir, npu_error *err) {
+    (void)target, (void)dir;
+    if (offset > buffer->bytes || bytes > buffer->bytes - offset)
+        return npu_fail(err, NPU_INVALID, "hexagon.sync", "a sync outside of its buffer");
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return NPU_OK;
+}
+
+static npu_status hex_submit(npu_target *target, const npu_batch *batch, npu_event *event, npu_error *err) {
+    npu_hex_target *t = of(target);
+    const npu_hex_image *image;
+    int32_t op;
+    /* Images that are not kept share their place: the one before must have been read. How it ended is its own wait's
+     * matter. */
+    if (!batch->image_id && t->unkept) (void)npu_hex_wait(t->session, t->unkept, &op, NULL);
+    NPU_TRY(npu_hex_lower(t, batch, &image, err));
+    event->session = t->session_id;
+    NPU_TRY(npu_hex_submit(t->session, image->buffer, image->offset, image->bytes, image->wire_id, &batch->step,
+                           &event->sequence, err));
+    if (!batch->image_id) t->unkept = event->sequence;
+    return NPU_OK;
+}
+
+static npu_status hex_wait(npu_target *target, npu_event event, npu_error *err) {
+    npu_hex_target *t = of(target);
+    int32_t op;
+    if (event.session != t->session_id)
+        return npu_fail(err, NPU_INVALID, "hexagon.event", "an event of another session");
+    return npu_hex_wait(t->session, event.sequence, &op, err);
+}
+
+const npu_target_ops npu_target_hexagon = {
+    .name = "hexagon",
+    .is_npu = true,
+    .probe = hex_probe,
+    .open = hex_open,
+    .load_block = hex_load_block,
+    .buffer_alloc = hex_buffer_alloc,
+    .buffer_free = hex_buffer_free,
+    .buffer_sync = hex_buffer_sync,
+    .submit = hex_submit,
+    .wait = hex_wait,
+    .supports = npu_hex_supports,
+    .close = hex_close,
+};

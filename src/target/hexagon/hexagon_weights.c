@@ -1,0 +1,170 @@
+/* Residency: weights of the layers as images or plain rows in shared buffers. */
+#include "target/hexagon/hexagon_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "target/hexagon/hexagon_repack.h"
+#include "wire/format.h"
+
+enum { CHUNK_BYTES = 256 << 20 };
+
+typedef struct item {
+    npu_weight w;
+    npu_tensor t;
+    uint64_t key, bytes;
+} item;
+
+typedef struct items {
+    item *at;
+    uint32_t n, capacity;
+} items;
+
+static uint64_t key_of(unsigned layer, unsigned role, unsigned part) {
+    return 1ull << 48 | (uint64_t)layer << 32 | (uint64_t)role << 16 | part;
+}
+
+static uint32_t slot_of(const npu_hex_target *t, uint64_t key) {
+    return (uint32_t)(key * 0x9E3779B97F4A7C15ull >> 40) & (t->weight_slots - 1);
+}
+
+const npu_hex_weight *npu_hex_weight_find(const npu_hex_target *t, unsigned layer, unsigned role, unsigned part) {
+    uint64_t key = key_of(layer, role, part);
+    if (!t->weight_slots) return NULL;
+    for (uint32_t i = slot_of(t, key); t->weights[i].key; i = (i + 1) & (t->weight_slots - 1))
+        if (t->weights[i].key == key) return &t->weights[i];
+    return NULL;
+}
+
+static void insert(npu_hex_target *t, const npu_hex_weight *w) {
+    uint32_t i = slot_of(t, w->key);
+    while (t->weights[i].key) i = (i + 1) & (t->weight_slots - 1);
+    t->weights[i] = *w;
+}
+
+/* Room for |more| without getting more than half full. */
+static bool grow(npu_hex_target *t, uint32_t more) {
+    uint32_t slots = t->weight_slots ? t->weight_slots : 64;
+    while (slots < 2 * (t->n_weights + more)) slots *= 2;
+    if (slots == t->weight_slots) return true;
+    npu_hex_weight *old = t->weights, *bigger = calloc(slots, sizeof *bigger);
+    if (!bigger) return false;
+    uint32_t n = t->weight_slots;
+    t->weights = bigger;
+    t->weight_slots = slots;
+    for (uint32_t i = 0; i < n; i++)
+        if (old[i].key) insert(t, &old[i]);
+    free(old);
+    return true;
+}
+
+void npu_hex_weight_layout(npu_tensor *t) {
+    const npu_image_format *f = npu_image_format_of(t->type);
+    if (f && t->ne[0] % NPU_TILE_K == 0 && t->ne[0] && t->ne[0] <= NPU_IMAGE_MAX_K && t->ne[2] == 1 && t->ne[3] == 1) {
+        t->layout = NPU_LAYOUT_TILES;
+        memset(t->nb, 0, sizeof t->nb);
+    }
+}
+
+/* Whether any kernel of ours can use it; the others stay in the file, their ops were planned on the host. */
+static bool wanted(item *it) {
+    npu_tensor *t = &it->t;
+    *t = (npu_tensor){.type = it->w.type, .flags = NPU_TENSOR_WEIGHT};
+    memcpy(t->ne, it->w.ne, sizeof t->ne);
+    memcpy(t->nb, it->w.nb, sizeof t->nb);
+    npu_hex_weight_layout(t);
+    if (t->layout == NPU_LAYOUT_TILES)
+        it->bytes = npu_image_bytes(npu_image_format_of(t->type), t->ne[0], t->ne[1]);
+    else
+        it->bytes = it->w.bytes;
+    return t->layout == NPU_LAYOUT_TILES || t->type == NPU_TYPE_F32;
+}
+
+static npu_status collect_layer(items *list, const npu_hex_target *t, unsigned layer, const npu_weight_source *source,
+                                npu_error *err) {
+    for (unsigned role = 0; npu_role_name(role) != npu_role_name(0xFFFF) || !role; role++)
+        for (unsigned part = NPU_PART_WEIGHT; part <= NPU_PART_FREQS; part++) {
+            item it = {.key = key_of(layer, role, part)};
+            npu_status status = source->get(source->context, layer, (npu_role)role, (npu_weight_part)part, &it.w, err);
+            if (status == NPU_NOT_FOUND) continue;
+            if (status != NPU_OK) return status;
+            if (!wanted(&it) || npu_hex_weight_find(t, layer, role, part)) continue;
+            if (list->n == list->capacity) {
+                uint32_t capacity = list->capacity ? list->capacity * 2 : 64;
+                item *bigger = realloc(list->at, capacity * sizeof *bigger);
+                if (!bigger) return npu_fail(err, NPU_NO_MEMORY, "hexagon.weights", "out of memory");
+                list->at = bigger;
+                list->capacity = capacity;
+            }
+            list->at[list->n++] = it;
+        }
+    return NPU_OK;
+}
+
+typedef struct repack_job {
+    const item *it;
+    uint8_t *out;
+} repack_job;
+
+static void repack_part(void *context, unsigned ith, unsigned nth) {
+    const repack_job *job = context;
+    const npu_tensor *t = &job->it->t;
+    uint32_t tiles = (t->ne[1] + 31) / 32, first = (uint32_t)((uint64_t)tiles * ith / nth);
+    uint32_t end = (uint32_t)((uint64_t)tiles * (ith + 1) / nth);
+    npu_hex_repack(npu_image_format_of(t->type), job->it->w.data, job->it->w.nb[1], t->ne[0], t->ne[1], first,
+                   end - first, job->out);
+}
+
+static uint64_t aligned(uint64_t bytes) {
+    return (bytes + 127) & ~127ull;
+}
+
+/* Places items from |from| on in one new buffer, as many as fit. */
+static npu_status fill_buffer(npu_hex_target *t, items *list, uint32_t *from, npu_error *err) {
+    uint64_t bytes = 0;
+    uint32_t end = *from;
+    while (end < list->n && (end == *from || bytes + aligned(list->at[end].bytes) <= CHUNK_BYTES))
+        bytes += aligned(list->at[end++].bytes);
+    if (bytes > NPU_HEX_MAX_BUFFER)
+        return npu_fail(err, NPU_UNSUPPORTED, "hexagon.weight_size",
+                        "tensor %s needs %llu bytes (at most %d in one buffer)", list->at[*from].w.name,
+                        (unsigned long long)bytes, NPU_HEX_MAX_BUFFER);
+    npu_hex_weight w = {0};
+    NPU_TRY(npu_hex_buffer_alloc(t->session, bytes, false, &w.buffer, err));
+    bytes = 0;
+    for (uint32_t i = *from; i < end; i++) {
+        item *it = &list->at[i];
+        it->t.offset = bytes;
+        repack_job job = {it, w.buffer->data + bytes};
+        if (it->t.layout == NPU_LAYOUT_TILES)
+            npu_pool_run(t->pool, repack_part, &job);
+        else
+            memcpy(job.out, it->w.data, it->w.bytes);
+        bytes += aligned(it->bytes);
+        w.key = it->key;
+        w.tensor = it->t;
+        insert(t, &w);
+        t->n_weights++;
+    }
+    *from = end;
+    return NPU_OK;
+}
+
+npu_status npu_hex_load(npu_hex_target *t, unsigned first_layer, unsigned n_layers, const npu_weight_source *source,
+                        npu_error *err) {
+    items list = {0};
+    npu_status status = NPU_OK;
+    if (!first_layer) status = collect_layer(&list, t, NPU_NO_LAYER, source, err);
+    for (unsigned i = 0; i < n_layers && status == NPU_OK; i++)
+        status = collect_layer(&list, t, first_layer + i, source, err);
+    if (status == NPU_OK && !grow(t, list.n)) status = npu_fail(err, NPU_NO_MEMORY, "hexagon.weights", "out of memory");
+    for (uint32_t i = 0; i < list.n && status == NPU_OK;) status = fill_buffer(t, &list, &i, err);
+    free(list.at);
+    return status;
+}
+
+void npu_hex_weights_free(npu_hex_target *t) {
+    free(t->weights); /* their buffers end with the session */
+    t->weights = NULL;
+    t->weight_slots = t->n_weights = 0;
+}

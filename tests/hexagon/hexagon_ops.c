@@ -1,0 +1,319 @@
+/* Ops of the NPU program against the host's reference, through both targets' vtables: the same batch, the same bytes.
+ * Odd sizes, step row counts below the largest, offsets and gaps; the bytes around a result must stay. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "quant/quant.h"
+#include "target/target.h"
+#include "wire/half.h"
+
+extern const npu_target_ops npu_target_hexagon;
+
+enum { ARENA = 16 << 20, MOST = 40 };
+
+static npu_target *targets[2]; /* host, hexagon */
+static npu_buffer *arenas[2];
+
+typedef struct fixture {
+    npu_tensor tensors[MOST];
+    npu_weight_ref weights[MOST];
+    npu_op op;
+    uint32_t n;
+    uint64_t used;
+    uint64_t seed;
+    npu_step step;
+} fixture;
+
+static fixture f;
+
+static uint32_t rnd(void) {
+    f.seed = f.seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(f.seed >> 33);
+}
+
+static float rnd_float(void) {
+    float x = ((float)(rnd() & 0xFFFF) - 32768.0f) / 8192.0f;
+    return rnd() % 37 == 0 ? x * 50 : x;
+}
+
+static void begin(uint64_t seed, uint16_t code) {
+    memset(&f, 0, sizeof f);
+    f.seed = seed;
+    f.op.code = code;
+    memset(f.op.src, 0xFF, sizeof f.op.src);
+    memset(f.op.dst, 0xFF, sizeof f.op.dst);
+    f.used = 256;
+    memset(arenas[0]->data, 0xA5, 1 << 20);
+}
+
+/* A tensor with rows |gap| bytes apart from dense, filled with random values. */
+static uint16_t add(uint8_t type, uint32_t ne0, uint32_t ne1, uint32_t ne2, uint32_t gap) {
+    const npu_format *format = npu_format_of(type);
+    uint32_t block = format ? format->block_bytes : 4, values = format ? format->block_values : 1;
+    npu_tensor *t = &f.tensors[f.n];
+    uint64_t row = (uint64_t)ne0 / values * block + gap;
+    *t = (npu_tensor){
+        .offset = f.used, .nb = {block, row, row * ne1, row * ne1 * ne2}, .ne = {ne0, ne1, ne2, 1}, .type = type};
+    uint8_t *p = arenas[0]->data + f.used;
+    for (uint64_t i = 0; i < row * ne1 * ne2; i++) p[i] = (uint8_t)rnd();
+    for (uint64_t r = 0; r < (uint64_t)ne1 * ne2; r++)
+        for (uint32_t b = 0; b < ne0 / values; b++) {
+            uint8_t *at = p + r * row + (uint64_t)b * block;
+            float x = rnd_float();
+            uint16_t h = npu_float_to_half(x);
+            uint16_t scale = npu_float_to_half(x / 64);
+            if (type == NPU_TYPE_F32)
+                memcpy(at, &x, 4);
+            else if (type == NPU_TYPE_F16)
+                memcpy(at, &h, 2);
+            else if (values > 1)
+                memcpy(at, &scale, 2);
+            if (type == NPU_TYPE_Q4_1) memcpy(at + 2, &h, 2);
+        }
+    f.used = (f.used + row * ne1 * ne2 + 64 + 255) & ~255ull;
+    assert_true(f.used + 4096 < ARENA && f.n < MOST);
+    return (uint16_t)f.n++;
+}
+
+static void rows_step(uint16_t t, uint8_t dim) {
+    f.tensors[t].rows_of = NPU_ROWS_STEP;
+    f.tensors[t].rows_dim = dim;
+}
+
+static npu_status weight_get(void *context, unsigned layer, npu_role role, npu_weight_part part, npu_weight *out,
+                             npu_error *err) {
+    (void)context;
+    for (uint32_t i = 0; i < f.n; i++) {
+        const npu_tensor *t = &f.tensors[i];
+        if (!(t->flags & NPU_TENSOR_WEIGHT) || f.weights[i].layer != layer || f.weights[i].role != role || part)
+            continue;
+        *out = (npu_weight){
+            .name = "w", .data = arenas[0]->data + t->offset, .bytes = t->nb[1] * t->ne[1], .type = t->type};
+        memcpy(out->ne, t->ne, sizeof out->ne);
+        memcpy(out->nb, t->nb, sizeof out->nb);
+        return NPU_OK;
+    }
+    return npu_fail(err, NPU_NOT_FOUND, "test", "none");
+}
+
+static unsigned next_layer = 1;
+
+static uint16_t add_weight(uint8_t type, uint32_t k, uint32_t n) {
+    uint16_t t = add(type, k, n, 1, 0);
+    f.tensors[t].flags = NPU_TENSOR_WEIGHT;
+    f.weights[t].layer = (uint16_t)next_layer;
+    f.weights[t].role = (uint16_t)(1 + t % 20);
+    return t;
+}
+
+/* Runs on both, expects |want| from both; compares all bytes after success. */
+static void run(npu_status want) {
+    npu_error err = {0};
+    uint64_t bytes = f.used + 4096; /* with a guard behind the last tensor */
+    memcpy(arenas[1]->data, arenas[0]->data, bytes);
+    npu_weight_source source = {NULL, weight_get};
+    if (npu_target_hexagon.load_block(targets[1], next_layer, 1, &source, &err) != NPU_OK) fail_msg("%s", err.text);
+    next_layer++;
+    for (int t = 0; t < 2; t++) {
+        npu_batch batch = {.tensors = f.tensors,
+                           .ops = &f.op,
+                           .buffers = &arenas[t],
+                           .step = f.step,
+                           .n_tensors = f.n,
+                           .n_ops = 1,
+                           .n_buffers = 1,
+                           .weights = f.weights};
+        npu_event event;
+        npu_status status = targets[t]->ops->submit(targets[t], &batch, &event, &err);
+        if (status == NPU_OK) status = targets[t]->ops->wait(targets[t], event, &err);
+        if (status != want) fail_msg("%s: status %s, %s", targets[t]->ops->name, npu_status_name(status), err.text);
+    }
+    if (want != NPU_OK) return;
+    if (!memcmp(arenas[0]->data, arenas[1]->data, bytes)) return;
+    for (uint64_t i = 0; i < bytes; i++)
+        if (arenas[0]->data[i] != arenas[1]->data[i]) {
+            uint32_t t = 0;
+            while (t + 1 < f.n && f.tensors[t + 1].offset <= i) t++;
+            fail_msg("byte %llu (tensor %u, byte %llu of it) differs: %02x %02x", (unsigned long long)i, t,
+                     (unsigned long long)(i - f.tensors[t].offset), arenas[0]->data[i], arenas[1]->data[i]);
+        }
+}
+
+static void rms_norm(void **state) {
+    (void)state;
+    static const uint32_t k[] = {1, 31, 32, 33, 64, 576, 1000};
+    for (unsigned i = 0; i < 7; i++)
+        for (uint32_t rows = 1; rows < 12; rows += 5) {
+            begin(i * 100 + rows, NPU_OP_RMS_NORM);
+            f.op.params.eps.eps = 1e-5f;
+            f.op.src[0] = add(NPU_TYPE_F32, k[i], rows, 1, i % 2 * 12);
+            if (i % 3) f.op.src[1] = add(NPU_TYPE_F32, k[i], 1, 1, 0);
+            f.op.dst[0] = add(NPU_TYPE_F32, k[i], rows, 1, i % 2 * 8);
+            rows_step(f.op.src[0], 1), rows_step(f.op.dst[0], 1);
+            f.step.rows[NPU_ROWS_STEP] = rows > 1 ? rows - 1 : 1;
+            run(NPU_OK);
+        }
+}
+
+static void elementwise(void **state) {
+    (void)state;
+    static const uint16_t codes[] = {NPU_OP_ADD,   NPU_OP_SUB, NPU_OP_MUL, NPU_OP_DIV,
+                                     NPU_OP_SCALE, NPU_OP_GLU, NPU_OP_CPY};
+    for (unsigned i = 0; i < 7; i++)
+        for (uint32_t k = 5; k < 20000; k = k * 3 + 7) {
+            begin(i * 77 + k, codes[i]);
+            uint8_t from = NPU_TYPE_F32, to = NPU_TYPE_F32;
+            if (codes[i] == NPU_OP_SCALE) f.op.params.scale.scale = 0.3f, f.op.params.scale.bias = k % 2 ? 1.5f : 0;
+            if (codes[i] == NPU_OP_CPY)
+                from = k % 2 ? NPU_TYPE_F16 : NPU_TYPE_F32, to = k % 3 ? NPU_TYPE_F16 : NPU_TYPE_F32;
+            f.op.src[0] = add(from, k, 3, 2, 4);
+            if (i < 4) f.op.src[1] = add(NPU_TYPE_F32, k, k % 2 ? 1 : 3, k % 4 == 1 ? 2 : 1, 0);
+            if (codes[i] == NPU_OP_GLU) f.op.src[1] = add(NPU_TYPE_F32, k, 3, 2, 8);
+            f.op.dst[0] = add(to, k, 3, 2, 4);
+            run(NPU_OK);
+        }
+    begin(3, NPU_OP_GLU);
+    f.op.src[0] = add(NPU_TYPE_F32, 130, 3, 1, 0);
+    f.op.dst[0] = add(NPU_TYPE_F32, 65, 3, 1, 0);
+    run(NPU_OK);
+}
+
+static void list(uint16_t t, uint32_t n, uint32_t limit) {
+    for (uint32_t i = 0; i < n; i++)
+        ((int32_t *)(void *)(arenas[0]->data + f.tensors[t].offset))[i] = (int32_t)((i * 7 + 3) % limit);
+}
+
+static void rows(void **state) {
+    (void)state;
+    static const uint8_t types[] = {NPU_TYPE_F32, NPU_TYPE_Q4_0, NPU_TYPE_Q4_1, NPU_TYPE_Q8_0};
+    for (unsigned i = 0; i < 4; i++)
+        for (uint32_t k = 32; k < 700; k += 96) {
+            begin(i * 31 + k, NPU_OP_GET_ROWS);
+            f.op.src[0] = i ? add_weight(types[i], k, 70) : add(types[i], k, 70, 1, 4);
+            f.op.src[1] = add(NPU_TYPE_I32, 9, 1, 1, 0);
+            list(f.op.src[1], 9, 70);
+            f.op.dst[0] = add(NPU_TYPE_F32, k, 9, 1, 4);
+            rows_step(f.op.src[1], 0), rows_step(f.op.dst[0], 1);
+            f.step.rows[NPU_ROWS_STEP] = 8;
+            run(NPU_OK);
+            ((int32_t *)(void *)(arenas[0]->data + f.tensors[f.op.src[1]].offset))[5] = 70;
+            run(NPU_RANGE);
+        }
+    for (unsigned i = 0; i < 2; i++) {
+        begin(i + 5, NPU_OP_SET_ROWS);
+        f.op.src[0] = add(NPU_TYPE_F32, 77, 6, 1, 0);
+        f.op.src[1] = add(NPU_TYPE_I32, 6, 1, 1, 0);
+        list(f.op.src[1], 6, 11);
+        f.op.dst[0] = add(i ? NPU_TYPE_F16 : NPU_TYPE_F32, 77, 11, 1, i ? 2 : 4);
+        run(NPU_OK);
+        ((int32_t *)(void *)(arenas[0]->data + f.tensors[f.op.src[1]].offset))[5] = -1;
+        run(NPU_RANGE);
+    }
+}
+
+static void mul_mat(void **state) {
+    (void)state;
+    static const uint8_t types[] = {NPU_TYPE_Q4_0, NPU_TYPE_Q4_1, NPU_TYPE_Q8_0};
+    for (unsigned i = 0; i < 3; i++)
+        for (uint32_t k = 32; k < 1000; k += 224)
+            for (uint32_t m = 1; m < 40; m = m * 3 + 1) {
+                begin(i * 1000 + k + m, NPU_OP_MUL_MAT);
+                uint32_t n[4] = {k % 64 ? 33 : 64, 7, 320, 0};
+                f.op.src[0] = add(NPU_TYPE_F32, k, m, 1, 16);
+                for (unsigned w = 0; w < (k > 256 ? 3u : 1u); w++) {
+                    f.op.src[1 + w] = add_weight(types[i], k, n[w]);
+                    if (w == 1) f.op.src[5 + w] = add(NPU_TYPE_F32, n[w], 1, 1, 0);
+                    f.op.dst[w] = add(NPU_TYPE_F32, n[w], m, 1, 4);
+                    rows_step(f.op.dst[w], 1);
+                }
+                rows_step(f.op.src[0], 1);
+                f.step.rows[NPU_ROWS_STEP] = m > 3 ? m - 2 : m;
+                run(NPU_OK);
+            }
+}
+
+static void rope(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) {
+        uint32_t d = i < 4 ? 64 : 96, p = i % 3 ? d / 2 : d / 4;
+        begin(i + 900, NPU_OP_ROPE_TABLE);
+        f.op.params.rope_table.scale = 1.1f;
+        f.op.src[0] = add(NPU_TYPE_I32, 5, 1, 1, 0);
+        list(f.op.src[0], 5, 4000);
+        f.op.src[1] = add(NPU_TYPE_F32, p, 1, 1, 0);
+        f.op.dst[0] = add(NPU_TYPE_F32, 2 * p, 5, 1, 8);
+        run(NPU_OK);
+        begin(i + 700, NPU_OP_ROPE);
+        f.op.params.rope.mode = i % 2;
+        f.op.src[0] = add(NPU_TYPE_F32, d, 3, 5, 8);
+        f.op.src[1] = add(NPU_TYPE_F32, 2 * p, 5, 1, 0);
+        f.op.dst[0] = i % 4 == 3 ? f.op.src[0] : add(NPU_TYPE_F32, d, 3, 5, 0);
+        run(NPU_OK);
+    }
+}
+
+static void flash_attn(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 10; i++) {
+        uint32_t d = i % 2 ? 64 : 96, heads = i % 3 ? 6 : 4, kv = i % 3 ? 3 : 1, cells = i > 7 ? 2500 : 150,
+                 m = i > 7 ? 3 : 1 + i * 2;
+        uint8_t type = i % 4 ? NPU_TYPE_F16 : NPU_TYPE_F32;
+        begin(i + 300, NPU_OP_FLASH_ATTN);
+        f.op.params.attn = (npu_params_attn){
+            .scale = 0.125f, .softcap = i == 3 ? 20.0f : 0, .causal = 1, .window = i % 5 == 4 ? 40 : 0};
+        f.op.src[0] = add(NPU_TYPE_F32, d, heads, m, 0);
+        f.op.src[1] = add(type, d, kv, cells, 0);
+        f.op.src[2] = add(type, i == 6 ? 32 : d, kv, cells, 0);
+        f.op.src[3] = add(NPU_TYPE_I32, 2, m, 1, 0);
+        if (i % 3 == 1) f.op.src[5] = add(NPU_TYPE_F32, heads, 1, 1, 0);
+        f.op.dst[0] = add(NPU_TYPE_F32, i == 6 ? 32 : d, heads, m, 0);
+        int32_t *spans = (int32_t *)(void *)(arenas[0]->data + f.tensors[f.op.src[3]].offset);
+        for (uint32_t r = 0; r < m; r++) {
+            spans[2 * r] = r % 4 == 3 ? 7 : 2;
+            spans[2 * r + 1] = (int32_t)(cells - 20 - m + r);
+            if (i == 5 && r == 2) spans[2 * r + 1] = 1;
+        }
+        run(NPU_OK);
+        spans[1] = (int32_t)cells;
+        run(NPU_RANGE);
+    }
+}
+
+static int setup(void **state) {
+    (void)state;
+    npu_error err = {0};
+    const char *driver = getenv("NPU_HEX_DRIVER");
+    npu_target_params host = {.n_threads = 1, .cpu_level = "ref"};
+    npu_target_params hex = {.driver = driver ? driver : "sim"};
+    if (npu_target_host.open(&host, NULL, NULL, &targets[0], &err) ||
+        npu_target_hexagon.open(&hex, NULL, NULL, &targets[1], &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        return -1;
+    }
+    for (int t = 0; t < 2; t++)
+        if (targets[t]->ops->buffer_alloc(targets[t], ARENA, NPU_BUFFER_COMPUTE, &arenas[t], &err)) return -1;
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        targets[t]->ops->buffer_free(targets[t], arenas[t]);
+        targets[t]->ops->close(targets[t]);
+    }
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rms_norm), cmocka_unit_test(elementwise), cmocka_unit_test(rows),
+        cmocka_unit_test(mul_mat),  cmocka_unit_test(rope),        cmocka_unit_test(flash_attn),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,69 @@
+/* Op plan of MUL_MAT: up to four quantised weights as tile images over one activation. */
+#include "wire/opplan.h"
+
+#include "wire/format.h"
+#include "wire/image.h"
+
+static const char *check_weight(const npu_tensor *w, const npu_tensor *x, const npu_tensor *bias, const npu_tensor *y) {
+    if (w->layout != NPU_LAYOUT_TILES || !npu_image_format_of(w->type)) return "a weight of this type has no image";
+    if (w->ne[0] != x->ne[0] || w->ne[2] != 1 || w->ne[3] != 1 || w->rows_of != NPU_ROWS_FIXED)
+        return "the weight's shape does not fit";
+    if (!npu_opplan_plain(y, NPU_TYPE_F32) || y->ne[0] != w->ne[1] || y->ne[1] != x->ne[1] || y->ne[2] != 1 ||
+        y->ne[3] != 1 || y->rows_of != x->rows_of || y->rows_dim != x->rows_dim || y->nb[1] >= 1u << 24)
+        return "the result's shape does not fit";
+    if (bias && (!npu_opplan_plain(bias, NPU_TYPE_F32) || bias->ne[0] != w->ne[1] || npu_tensor_rows(bias) != 1 ||
+                 bias->rows_of != NPU_ROWS_FIXED))
+        return "the bias is not one row of f32";
+    return NULL;
+}
+
+/* A depth and a number of rows that fit: rows shrink last, because weights are read again for every chunk. */
+static const char *fit(npu_kernel_mul_mat *k, const npu_hw *hw, uint32_t m) {
+    uint32_t most = NPU_SCRATCH_BYTES / k->act_row_bytes;
+    if (!most) return "a row is too long for the scratch memory";
+    for (uint32_t chunk = m < most ? m : most; chunk; chunk = chunk > 8 ? chunk / 2 : chunk - 1)
+        for (uint32_t depth = 4; depth >= 2; depth--) {
+            uint64_t out = (uint64_t)chunk * NPU_VECTOR_BYTES;
+            uint64_t quantise = (uint64_t)depth * k->x_slot_bytes;
+            uint64_t multiply = depth * (k->weight_slot_bytes + out);
+            uint64_t bytes = quantise > multiply ? quantise : multiply;
+            if (bytes * k->head.threads > hw->vtcm_bytes) continue;
+            k->head.depth = depth;
+            k->head.vtcm_thread_bytes = (uint32_t)bytes;
+            k->m_chunk = chunk;
+            k->out_slot_bytes = (uint32_t)out;
+            k->head.scratch_shared_bytes = chunk * k->act_row_bytes;
+            return NULL;
+        }
+    return "a row is too long for the NPU's local memory";
+}
+
+const char *npu_opplan_mul_mat(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel) {
+    npu_kernel_mul_mat *k = kernel;
+    const npu_tensor *x = npu_opplan_src(op, tensors, 0);
+    if (!npu_opplan_plain(x, NPU_TYPE_F32) || x->ne[2] != 1 || x->ne[3] != 1)
+        return "the activation is not rows of f32";
+    if (x->rows_of != NPU_ROWS_FIXED && x->rows_dim != 1) return "rows are not dimension 1";
+    if (!x->ne[0] || x->ne[0] % NPU_TILE_K || x->ne[0] > NPU_IMAGE_MAX_K / 4) return "K is not a multiple of 32";
+    uint32_t tiles = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        const npu_tensor *w = npu_opplan_src(op, tensors, 1 + i), *bias = npu_opplan_src(op, tensors, 5 + i);
+        if (!w) {
+            if (bias || op->dst[i] != NPU_NO_TENSOR) return "a result without a weight";
+            continue;
+        }
+        if (op->dst[i] == NPU_NO_TENSOR) return "a weight without a result";
+        const char *why_not = check_weight(w, x, bias, &tensors[op->dst[i]]);
+        if (why_not) return why_not;
+        uint32_t bytes = npu_image_row_tile_bytes(npu_image_format_of(w->type), w->ne[0]) + NPU_VECTOR_BYTES;
+        if (bytes > k->weight_slot_bytes) k->weight_slot_bytes = bytes;
+        if (w->ne[1] > 1u << 28) return "the weight's shape does not fit";
+        tiles += (w->ne[1] + 31) / 32;
+    }
+    uint32_t m = x->ne[1] ? x->ne[1] : 1, units = tiles > m ? tiles : m;
+    k->head.kernel = 1;
+    k->head.threads = units < hw->threads ? units : hw->threads;
+    k->act_row_bytes = npu_round_up(x->ne[0] + x->ne[0] / 32 * 8, NPU_VECTOR_BYTES);
+    k->x_slot_bytes = npu_round_up(x->ne[0] * 4, NPU_VECTOR_BYTES);
+    return fit(k, hw, m);
+}
