@@ -2,11 +2,13 @@
 # fetched or built once (models, Python packages, the peer), to ~/.cache/npu.
 BUILD   = build
 MODEL   = smollm2
-PROMPT  = The three largest cities of France are
+PROMPT ?= The three largest cities of France are
 N       = 64
 PREFIX  = /usr/local
 VERSUS  =
 CMAKE   = cmake -G Ninja
+# By the environment, so that any character may be in it.
+export PROMPT
 
 .PHONY: all deps demo check check-full versus install htp packets format lint clean help
 
@@ -20,7 +22,7 @@ deps: ## install the Debian packages that building needs, if any is missing
 demo: ## fetch a small real model and let it continue PROMPT="…"
 	@scripts/deps demo
 	@$(MAKE) --no-print-directory all
-	@model=$$(scripts/models $(MODEL)) && exec $(BUILD)/npu run -m "$$model" -p "$(PROMPT)" -n $(N) --temp 0
+	@model=$$(scripts/models $(MODEL)) && exec $(BUILD)/npu run -m "$$model" -p "$$PROMPT" -n $(N) --temp 0
 
 check: ## install what the tests need, build all, run the quick tier
 	@scripts/check quick
