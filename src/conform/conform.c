@@ -55,7 +55,8 @@ static npu_status run_side(const npu_case *c, const side *s, uint8_t *const *con
     const npu_target_ops *ops = s->target->ops;
     npu_event event;
     for (uint32_t i = 0; i < c->n_tensors; i++) {
-        if (!s->buffers[i]) return npu_fail(err, NPU_INTERNAL, "conform.buffer", "a target gave no buffer, and no error");
+        if (!s->buffers[i])
+            return npu_fail(err, NPU_INTERNAL, "conform.buffer", "a target gave no buffer, and no error");
         memcpy(s->buffers[i]->data, contents[i], c->bytes[i]);
         NPU_TRY(ops->buffer_sync(s->target, s->buffers[i], 0, c->bytes[i], NPU_SYNC_TO_DEVICE, err));
     }
