@@ -1,0 +1,171 @@
+// Settings by key. The table is the only list of keys: npu_emu_describe prints it.
+#include "emu_host.h"
+#include "npu_emu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { TEXT, NUMBER, NUMBER64, DRIVER, ARCH, FAULT, SWITCH };
+
+#define AT(field) offsetof(struct emu_settings, field), sizeof(((struct emu_settings *)0)->field)
+
+static const struct key {
+    const char *name;
+    enum kind kind;
+    size_t offset, bytes;
+    uint64_t least, most;
+} keys[] = {
+    {"driver", DRIVER, AT(driver)},
+    {"program", TEXT, AT(program)},
+    {"loader", TEXT, AT(loader)},
+    {"qemu", TEXT, AT(qemu)},
+    {"arch", ARCH, AT(arch), 68, 81},
+    {"window", NUMBER64, AT(window_bytes), 1 << 20, 3758096384u},
+    {"window_by_free", SWITCH, AT(window_by_free), 0, 1},
+    {"slots", NUMBER, AT(slots), 1, 4096},
+    {"vtcm", NUMBER, AT(vtcm_bytes), 65536, 64 << 20},
+    {"hvx", NUMBER, AT(hvx_contexts), 1, 16},
+    {"hw_threads", NUMBER, AT(hw_threads), 1, 16},
+    {"sessions", NUMBER, AT(sessions), 1, EMU_SESSIONS},
+    {"cdsps", NUMBER, AT(cdsps), 1, 2},
+    {"pcycles_mhz", NUMBER, AT(pcycles_mhz), 1, 100000},
+    {"farf", NUMBER, AT(farf_mask), 0, UINT32_MAX},
+    {"hmx_v2", SWITCH, AT(hmx_v2), 0, 1},
+    {"import_needs_callback", SWITCH, AT(import_needs_callback), 0, 1},
+    {"signed_only", SWITCH, AT(signed_only), 0, 1},
+    {"get_uri", SWITCH, AT(get_uri), 0, 1},
+    {"seed", NUMBER64, AT(seed), 0, UINT64_MAX},
+    {"fault", FAULT, AT(faults)},
+};
+
+EMU_API const char *npu_emu_describe(void) {
+    return "driver                 sim|qemu       sim: native program or Hexagon ELF under qemu\n"
+           "program                directories    where NPU programs are looked for, joined by ';', before "
+           "DSP_LIBRARY_PATH\n"
+           "loader                 path           npu-emu-dsp beside this library: loads native programs\n"
+           "qemu                   path           qemu-hexagon: looked up in PATH\n"
+           "arch                   v68..v81       v73: what the device says it is\n"
+           "window                 bytes          3489660928: sum of mapped bytes in a session\n"
+           "window_by_free         0|1            0: with 1 address space comes back at rpcmem_free only\n"
+           "slots                  count          64: mappings in a session\n"
+           "vtcm                   bytes          8388608\n"
+           "hvx                    count          4: 128-byte vector contexts\n"
+           "hw_threads             count          6\n"
+           "sessions               1..4           4: sessions a domain, the default one included\n"
+           "cdsps                  1..2           1: compute DSPs\n"
+           "pcycles_mhz            MHz            1000: rate of the cycle counter\n"
+           "farf                   mask           0x1c: levels of the program's log that reach stderr\n"
+           "hmx_v2                 0|1            1: with 0 its power vote is refused\n"
+           "import_needs_callback  0|1            0: with 1 dspqueue_import without callback is refused\n"
+           "signed_only            0|1            1: a session without DSPRPC_CONTROL_UNSIGNED_MODULE refuses "
+           "programs, "
+           "as these are unsigned\n"
+           "get_uri                0|1            1: with 0 FASTRPC_GET_URI is unknown, as in old libraries\n"
+           "seed                   number         0\n"
+           "fault                  rules          none: name[@n[+]]=code:N|delay:US|hang|die|exit|restart|short;…\n";
+}
+
+void emu_settings_default(struct emu_settings *s) {
+    *s = (struct emu_settings){.qemu = "qemu-hexagon",
+                               .arch = 73,
+                               .hvx_contexts = 4,
+                               .hw_threads = 6,
+                               .vtcm_bytes = 8u << 20,
+                               .slots = 64,
+                               .sessions = EMU_SESSIONS,
+                               .cdsps = 1,
+                               .pcycles_mhz = 1000,
+                               .farf_mask = 0x1C,
+                               .hmx_v2 = 1,
+                               .signed_only = 1,
+                               .get_uri = 1,
+                               .window_bytes = 3489660928u};
+}
+
+static int set_number(const struct key *key, const char *value, char *field) {
+    unsigned long long number;
+    char *end;
+    if (key->kind == ARCH && (*value == 'v' || *value == 'V')) value++;
+    if (*value < '0' || *value > '9') return AEE_EBADPARM;
+    errno = 0;
+    number = strtoull(value, &end, 0);
+    if (errno || *end || number < key->least || number > key->most) return AEE_EBADPARM;
+    if (key->kind == NUMBER64)
+        *(uint64_t *)(void *)field = number;
+    else
+        *(uint32_t *)(void *)field = (uint32_t)number;
+    return 0;
+}
+
+static int set_faults(const char *value) {
+    struct emu_faults faults;
+    if (strlen(value) >= EMU_FAULT_BYTES || emu_faults_parse(&faults, value, EMU_FAULT_HOST)) return AEE_EBADPARM;
+    emu.faults = faults;
+    strcpy(emu.settings.faults, value);
+    for (int d = 0; d < EMU_DOMAINS; d++)
+        for (int s = 0; s < EMU_SESSIONS; s++) emu_faults_publish(&emu.sessions[d][s]);
+    return 0;
+}
+
+static int set(const struct key *key, const char *value) {
+    char *field = (char *)&emu.settings + key->offset;
+    switch (key->kind) {
+    case TEXT:
+        if (!*value || strlen(value) >= key->bytes) return AEE_EBADPARM;
+        strcpy(field, value);
+        return 0;
+    case DRIVER:
+        if (strcmp(value, "sim") && strcmp(value, "qemu")) return AEE_EBADPARM;
+        emu.settings.driver = *value == 's' ? EMU_DRIVER_SIM : EMU_DRIVER_QEMU;
+        return 0;
+    case FAULT:
+        return set_faults(strcmp(value, "off") ? value : "");
+    default:
+        return set_number(key, value, field);
+    }
+}
+
+EMU_API int npu_emu_configure(const char *key, const char *value) {
+    int result = AEE_EUNSUPPORTED;
+    if (!key || !value) return AEE_EBADPARM;
+    emu_lock();
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!strcmp(keys[i].name, key)) result = set(&keys[i], value);
+    emu_unlock();
+    return result;
+}
+
+static const char *const counters[EMU_COUNTERS] = {[EMU_COUNT_MAPPED_BYTES] = "mapped_bytes",
+                                                   [EMU_COUNT_MAPPINGS] = "mappings",
+                                                   [EMU_COUNT_DMA_DESCRIPTORS] = "dma_descriptors",
+                                                   [EMU_COUNT_DMA_BYTES] = "dma_bytes",
+                                                   [EMU_COUNT_DMA_FAULTS] = "dma_faults",
+                                                   [EMU_COUNT_INVOKES] = "invokes",
+                                                   [EMU_COUNT_CACHE_OPS] = "cache_ops",
+                                                   [EMU_COUNT_POWER_VOTES] = "power_votes",
+                                                   [EMU_COUNT_SMALL_STACKS] = "small_stacks",
+                                                   [EMU_COUNT_EVENTS] = "events"};
+
+EMU_API int npu_emu_query(int domain, const char *name, unsigned long long *value) {
+    struct emu_session *session;
+    int result = AEE_EUNSUPPORTED;
+    if (!name || !value) return AEE_EBADPARM;
+    emu_lock();
+    session = emu_session_of(domain);
+    if (!session || session->state != EMU_SESSION_LIVE) {
+        emu_unlock();
+        return AEE_EBADPARM;
+    }
+    if (!strcmp(name, "pid")) {
+        *value = (unsigned long long)session->pid;
+        result = 0;
+    }
+    for (int i = 0; i < EMU_COUNTERS; i++) {
+        if (strcmp(counters[i], name)) continue;
+        *value = atomic_load(&session->block->counters[i]);
+        result = 0;
+    }
+    emu_unlock();
+    return result;
+}

@@ -1,0 +1,296 @@
+// dspqueue_* on the host: creation in shared memory, references of packets to mapped buffers, and the end of a queue
+// whose NPU process died.
+#include "emu_host.h"
+#include "dspqueue.h"
+#include "../common/futex.h"
+#include "../common/queue_side.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct dspqueue {
+    struct emu_queue_side side;
+    struct emu_session *session;
+    uint32_t generation;
+    uint64_t id;
+    void *memory;
+    size_t bytes;
+    dspqueue_callback_t error_callback;
+    void *context;
+    bool reported;
+    struct dspqueue *next;
+};
+
+static AEEResult check_one(const struct dspqueue *queue, struct dspqueue_buffer *buffer) {
+    const struct emu_mapping *mapping = emu_mapping_find(queue->session, (int)buffer->fd);
+    if (!mapping || mapping->implicit) return AEE_ENOSUCHMAP;
+    if (!buffer->size && buffer->offset < mapping->bytes && mapping->bytes - buffer->offset <= UINT32_MAX)
+        buffer->size = (uint32_t)(mapping->bytes - buffer->offset);
+    if (!buffer->size || (uint64_t)buffer->offset + buffer->size > mapping->bytes) return AEE_EBADPARM;
+    if (buffer->flags & DSPQUEUE_BUFFER_FLAG_DEREF && !mapping->references) return AEE_EBADPARM;
+    return AEE_SUCCESS;
+}
+
+static AEEResult check(void *owner, struct dspqueue_buffer *buffers, uint32_t count) {
+    AEEResult result = AEE_SUCCESS;
+    if (!count) return AEE_SUCCESS;
+    emu_lock();
+    for (uint32_t i = 0; i < count && !result; i++) result = check_one(owner, &buffers[i]);
+    emu_unlock();
+    return result;
+}
+
+static AEEResult count_reference(struct emu_mapping *mapping, uint32_t flags) {
+    if (flags & DSPQUEUE_BUFFER_FLAG_REF) mapping->references++;
+    if (flags & DSPQUEUE_BUFFER_FLAG_DEREF) {
+        if (!mapping->references) return AEE_EBADPARM;
+        mapping->references--;
+    }
+    return AEE_SUCCESS;
+}
+
+static void sent(void *owner, const struct dspqueue_buffer *buffers, uint32_t count) {
+    const struct dspqueue *queue = owner;
+    if (!count) return;
+    emu_lock();
+    for (uint32_t i = 0; i < count; i++) {
+        struct emu_mapping *mapping = emu_mapping_find(queue->session, (int)buffers[i].fd);
+        if (mapping) count_reference(mapping, buffers[i].flags);
+    }
+    emu_unlock();
+}
+
+static AEEResult arrived(void *owner, struct dspqueue_buffer *buffers, uint32_t count) {
+    const struct dspqueue *queue = owner;
+    AEEResult result = AEE_SUCCESS;
+    emu_lock();
+    for (uint32_t i = 0; i < count && !result; i++) {
+        struct emu_mapping *mapping = emu_mapping_find(queue->session, (int)buffers[i].fd);
+        if (!mapping) {
+            result = AEE_ENOSUCHMAP;
+            break;
+        }
+        if ((uint64_t)buffers[i].offset + buffers[i].size > mapping->bytes)
+            result = AEE_EBADITEM;
+        else
+            result = count_reference(mapping, buffers[i].flags);
+        buffers[i].address = 0;
+        buffers[i].ptr = mapping->memory ? mapping->memory + buffers[i].offset : NULL;
+    }
+    emu_unlock();
+    return result;
+}
+
+static const struct emu_queue_owner owner_calls = {check, sent, arrived};
+
+static int make_memory(struct dspqueue *queue, uint32_t request, uint32_t response, int *fd) {
+    struct emu_ring in, out;
+    queue->bytes = emu_queue_bytes(request, response);
+    if (!queue->bytes) return AEE_EBADPARM;
+    *fd = memfd_create("npu-emu-queue", MFD_CLOEXEC);
+    if (*fd < 0 || ftruncate(*fd, (off_t)queue->bytes)) return AEE_ENOMEMORY;
+    queue->memory = mmap(NULL, queue->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+    if (queue->memory == MAP_FAILED) {
+        queue->memory = NULL;
+        return AEE_ENOMEMORY;
+    }
+    emu_queue_layout(queue->memory, request, response);
+    if (emu_queue_view(queue->memory, queue->bytes, &out, &in)) return AEE_EBADPARM;
+    emu_queue_side_init(&queue->side, &owner_calls, queue, queue->memory, &in, &out);
+    return 0;
+}
+
+// Adds the queue to its session and tells the process. The session is already used for it.
+static int attach(struct dspqueue *queue, int fd) {
+    struct emu_session *session = queue->session;
+    struct emu_control message = {.kind = EMU_CONTROL_QUEUE_CREATE};
+    emu_lock();
+    if (session->queue_count == DSPQUEUE_MAX_PROCESS_QUEUES) {
+        emu_unlock();
+        return AEE_ENOMORE;
+    }
+    queue->id = emu.next_queue++ << 32 | 0x80000000u;
+    queue->generation = session->generation;
+    queue->next = session->queues;
+    session->queues = queue;
+    session->queue_count++;
+    emu_unlock();
+    message.value = queue->id;
+    return emu_session_ask(session, &message, fd);
+}
+
+static void detach(struct dspqueue *queue) {
+    struct emu_session *session = queue->session;
+    emu_lock();
+    for (struct dspqueue **at = &session->queues; *at; at = &(*at)->next) {
+        if (*at != queue) continue;
+        *at = queue->next;
+        session->queue_count--;
+        break;
+    }
+    emu_unlock();
+}
+
+static void destroy(struct dspqueue *queue) {
+    if (queue->memory) {
+        emu_queue_side_end(&queue->side);
+        munmap(queue->memory, queue->bytes);
+    }
+    free(queue);
+}
+
+static int build(struct dspqueue *queue, uint32_t request, uint32_t response, dspqueue_callback_t packet_callback) {
+    int fd = -1, result = make_memory(queue, request, response, &fd);
+    if (!result) {
+        result = attach(queue, fd);
+        if (!result && packet_callback && emu_queue_listen(&queue->side, queue, packet_callback, queue->context))
+            result = AEE_ENOMEMORY;
+        if (result) detach(queue);
+    }
+    if (fd >= 0) close(fd);
+    return result;
+}
+
+EMU_API AEEResult dspqueue_create(int domain, uint32_t flags, uint32_t req_queue_size, uint32_t resp_queue_size,
+                                  dspqueue_callback_t packet_callback, dspqueue_callback_t error_callback,
+                                  void *callback_context, dspqueue_t *queue) {
+    struct emu_session *session;
+    struct dspqueue *made;
+    int result, code;
+    if (emu_meet("dspqueue_create", &code)) return code;
+    if (!queue || flags || req_queue_size > DSPQUEUE_MAX_QUEUE_SIZE || resp_queue_size > DSPQUEUE_MAX_QUEUE_SIZE)
+        return AEE_EBADPARM;
+    emu_lock();
+    domain = emu_default_domain(domain);
+    session = emu_session_of(domain);
+    emu_unlock();
+    if (!session) return AEE_EUNSUPPORTED;
+    result = emu_session_use(session, NULL);
+    if (result) return result;
+    made = calloc(1, sizeof *made);
+    if (made) {
+        made->session = session;
+        made->error_callback = error_callback;
+        made->context = callback_context;
+        result = build(made, req_queue_size ? req_queue_size : DSPQUEUE_DEFAULT_REQ_SIZE,
+                       resp_queue_size ? resp_queue_size : DSPQUEUE_DEFAULT_RESP_SIZE, packet_callback);
+        if (result) destroy(made);
+    } else {
+        result = AEE_ENOMEMORY;
+    }
+    if (result)
+        emu_session_leave(session);
+    else
+        *queue = made;
+    return result;
+}
+
+EMU_API AEEResult dspqueue_close(dspqueue_t queue) {
+    struct emu_control message = {.kind = EMU_CONTROL_QUEUE_DESTROY};
+    struct emu_session *session;
+    int code;
+    if (emu_meet("dspqueue_close", &code)) return code;
+    if (!queue) return AEE_EBADPARM;
+    session = queue->session;
+    if (!atomic_load(&queue->side.header->error) && atomic_load(&queue->side.header->imported)) return AEE_EBADPARM;
+    detach(queue);
+    message.value = queue->id;
+    emu_session_ask(session, &message, -1);
+    destroy(queue);
+    emu_session_leave(session);
+    return AEE_SUCCESS;
+}
+
+EMU_API AEEResult dspqueue_export(dspqueue_t queue, uint64_t *queue_id) {
+    int code;
+    if (emu_meet("dspqueue_export", &code)) return code;
+    if (!queue || !queue_id) return AEE_EBADPARM;
+    *queue_id = queue->id;
+    return AEE_SUCCESS;
+}
+
+EMU_API AEEResult dspqueue_write(dspqueue_t queue, uint32_t flags, uint32_t num_buffers,
+                                 struct dspqueue_buffer *buffers, uint32_t message_length, const uint8_t *message,
+                                 uint32_t timeout_us) {
+    int code;
+    if (emu_meet("dspqueue_write", &code)) return code;
+    return emu_queue_write(&queue->side, flags, num_buffers, buffers, message_length, message,
+                           emu_deadline_us(timeout_us));
+}
+
+EMU_API AEEResult dspqueue_write_noblock(dspqueue_t queue, uint32_t flags, uint32_t num_buffers,
+                                         struct dspqueue_buffer *buffers, uint32_t message_length,
+                                         const uint8_t *message) {
+    int code;
+    if (emu_meet("dspqueue_write_noblock", &code)) return code;
+    return emu_queue_write(&queue->side, flags, num_buffers, buffers, message_length, message, EMU_NOBLOCK);
+}
+
+EMU_API AEEResult dspqueue_read(dspqueue_t queue, uint32_t *flags, uint32_t max_buffers, uint32_t *num_buffers,
+                                struct dspqueue_buffer *buffers, uint32_t max_message_length, uint32_t *message_length,
+                                uint8_t *message, uint32_t timeout_us) {
+    int code;
+    if (emu_meet("dspqueue_read", &code)) return code;
+    return emu_queue_read(&queue->side, flags, max_buffers, num_buffers, buffers, max_message_length, message_length,
+                          message, emu_deadline_us(timeout_us));
+}
+
+EMU_API AEEResult dspqueue_read_noblock(dspqueue_t queue, uint32_t *flags, uint32_t max_buffers, uint32_t *num_buffers,
+                                        struct dspqueue_buffer *buffers, uint32_t max_message_length,
+                                        uint32_t *message_length, uint8_t *message) {
+    int code;
+    if (emu_meet("dspqueue_read_noblock", &code)) return code;
+    return emu_queue_read(&queue->side, flags, max_buffers, num_buffers, buffers, max_message_length, message_length,
+                          message, EMU_NOBLOCK);
+}
+
+EMU_API AEEResult dspqueue_peek(dspqueue_t queue, uint32_t *flags, uint32_t *num_buffers, uint32_t *message_length,
+                                uint32_t timeout_us) {
+    int code;
+    if (emu_meet("dspqueue_peek", &code)) return code;
+    return emu_queue_peek(&queue->side, flags, num_buffers, message_length, emu_deadline_us(timeout_us));
+}
+
+EMU_API AEEResult dspqueue_peek_noblock(dspqueue_t queue, uint32_t *flags, uint32_t *num_buffers,
+                                        uint32_t *message_length) {
+    int code;
+    if (emu_meet("dspqueue_peek_noblock", &code)) return code;
+    return emu_queue_peek(&queue->side, flags, num_buffers, message_length, EMU_NOBLOCK);
+}
+
+EMU_API AEEResult dspqueue_write_early_wakeup_noblock(dspqueue_t queue, uint32_t wakeup_delay, uint32_t packet_flags) {
+    int code;
+    if (emu_meet("dspqueue_write_early_wakeup_noblock", &code)) return code;
+    return emu_queue_early(&queue->side, wakeup_delay, packet_flags);
+}
+
+EMU_API AEEResult dspqueue_get_stat(dspqueue_t queue, enum dspqueue_stat stat, uint64_t *value) {
+    int code;
+    if (emu_meet("dspqueue_get_stat", &code)) return code;
+    return emu_queue_stat(&queue->side, stat, value);
+}
+
+void emu_queues_break(struct emu_session *session) {
+    for (struct dspqueue *q = session->queues; q; q = q->next)
+        emu_queue_break(q->side.header, &q->side.in, &q->side.out, AEE_ENOSUCH);
+}
+
+void emu_queues_report(struct emu_session *session, uint32_t generation, int error) {
+    for (;;) {
+        dspqueue_callback_t call = NULL;
+        struct dspqueue *queue;
+        emu_lock();
+        for (queue = session->queues; queue; queue = queue->next) {
+            if (queue->generation != generation || queue->reported) continue;
+            queue->reported = true;
+            if (!queue->error_callback) continue;
+            call = queue->error_callback;
+            break;
+        }
+        emu_unlock();
+        if (!call) return;
+        call(queue, error, queue->context);
+    }
+}

@@ -1,0 +1,50 @@
+// Faults on request. A list of rules "name[@n[+]]=action", joined by ';': the n-th call of |name| (every call without
+// @n, the n-th and all later ones with '+') meets the action:
+//   code:NUMBER   the call does nothing and returns NUMBER (decimal or 0x…)
+//   delay:US      the call waits first
+//   hang          the call never returns
+//   die           the NPU process is killed as by an exception
+//   exit          the NPU process ends by itself
+//   restart       the whole DSP restarts: every session ends
+//   short         (name dma) only the first half of the bytes moves
+// "dsp:name" counts calls in the NPU process, "dspN:name" only in that of effective domain N; others are host calls.
+#ifndef EMU_COMMON_FAULTS_H
+#define EMU_COMMON_FAULTS_H
+
+#include <stdint.h>
+
+enum emu_fault_action {
+    EMU_FAULT_NONE,
+    EMU_FAULT_CODE,
+    EMU_FAULT_DELAY,
+    EMU_FAULT_HANG,
+    EMU_FAULT_DIE,
+    EMU_FAULT_EXIT,
+    EMU_FAULT_RESTART,
+    EMU_FAULT_SHORT,
+};
+
+#define EMU_FAULT_RULES 32
+#define EMU_FAULT_HOST  (-1)
+
+struct emu_fault_rule {
+    char name[48];
+    uint32_t at;
+    uint32_t seen;
+    int from_there_on;
+    enum emu_fault_action action;
+    int64_t value;
+};
+
+struct emu_faults {
+    struct emu_fault_rule rules[EMU_FAULT_RULES];
+    uint32_t count;
+};
+
+// Takes the rules for |side| (EMU_FAULT_HOST or an effective domain id) out of |text|; rules of the other side are only
+// checked. 0, or -1 when a rule can't be read (nothing is taken then).
+int emu_faults_parse(struct emu_faults *faults, const char *text, int side);
+// Counts a call and returns the action for it. The caller locks.
+enum emu_fault_action emu_faults_meet(struct emu_faults *faults, const char *name, int64_t *value);
+
+#endif

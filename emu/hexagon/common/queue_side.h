@@ -1,0 +1,58 @@
+// One end of a packet queue, for both sides: reading, writing, peeking, waiting, and the thread that calls a packet
+// callback. Compiled twice, once with the host's AEEStdErr.h and once with the DSP's: the codes carry each side's
+// offset. What a buffer of a packet means is the owner's business, through emu_queue_owner.
+#ifndef EMU_COMMON_QUEUE_SIDE_H
+#define EMU_COMMON_QUEUE_SIDE_H
+
+#include "AEEStdErr.h"
+#include "dspqueue_api.h"
+#include "ring.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct emu_queue_owner {
+    // Checks buffers to be sent and fills in their size; nothing changes yet. 0 or a code.
+    AEEResult (*check)(void *owner, struct dspqueue_buffer *buffers, uint32_t count);
+    // They are sent: count their references.
+    void (*sent)(void *owner, const struct dspqueue_buffer *buffers, uint32_t count);
+    // Buffers that arrived: set the receiver's address, count references. 0 or a code.
+    AEEResult (*arrived)(void *owner, struct dspqueue_buffer *buffers, uint32_t count);
+};
+
+struct emu_queue_side {
+    const struct emu_queue_owner *owner_calls;
+    void *owner;
+    struct emu_queue_header *header;
+    struct emu_ring in, out;
+    pthread_mutex_t read_lock, write_lock;
+    _Atomic uint64_t early_wait_us, early_misses;
+    uint64_t early_since_ns, early_until_ns;
+    // listener of the packet callback
+    dspqueue_callback_t packet_callback;
+    dspqueue_t queue;
+    void *context;
+    pthread_t listener;
+    atomic_bool stopping;
+};
+
+#define EMU_NOBLOCK 0u
+
+void emu_queue_side_init(struct emu_queue_side *side, const struct emu_queue_owner *calls, void *owner,
+                         struct emu_queue_header *header, const struct emu_ring *in, const struct emu_ring *out);
+void emu_queue_side_end(struct emu_queue_side *side);
+// Starts the thread that calls |callback|; 0 or an errno.
+int emu_queue_listen(struct emu_queue_side *side, dspqueue_t queue, dspqueue_callback_t callback, void *context);
+
+// |deadline_ns| EMU_NOBLOCK answers AEE_EWOULDBLOCK at once, any other time AEE_EEXPIRED when it has passed.
+AEEResult emu_queue_write(struct emu_queue_side *side, uint32_t flags, uint32_t count, struct dspqueue_buffer *buffers,
+                          uint32_t length, const uint8_t *message, uint64_t deadline_ns);
+AEEResult emu_queue_read(struct emu_queue_side *side, uint32_t *flags, uint32_t max_buffers, uint32_t *count,
+                         struct dspqueue_buffer *buffers, uint32_t max_length, uint32_t *length, uint8_t *message,
+                         uint64_t deadline_ns);
+AEEResult emu_queue_peek(struct emu_queue_side *side, uint32_t *flags, uint32_t *count, uint32_t *length,
+                         uint64_t deadline_ns);
+AEEResult emu_queue_stat(struct emu_queue_side *side, enum dspqueue_stat stat, uint64_t *value);
+AEEResult emu_queue_early(struct emu_queue_side *side, uint32_t delay_us, uint32_t flags);
+
+#endif

@@ -1,0 +1,267 @@
+// Checks that run in the NPU process: QuRT, compute resources, power, DMA. Numbers are those of check_names in
+// hexagon_test.c.
+#include "probe_program.h"
+
+#include <string.h>
+
+#define CHECK(condition) \
+    if (!(condition)) return __LINE__
+
+static void set_flag(void *flag) {
+    *(volatile int *)flag = 1;
+}
+
+static int make_thread(qurt_thread_t *thread, unsigned short detach, void (*entry)(void *), void *argument) {
+    qurt_thread_attr_t attr;
+    qurt_thread_attr_init(&attr);
+    qurt_thread_attr_set_name(&attr, "a name of more than 16 bytes");
+    qurt_thread_attr_set_stack_size(&attr, 4096);
+    qurt_thread_attr_set_priority(&attr, 120);
+    qurt_thread_attr_set_detachstate(&attr, detach);
+    return qurt_thread_create(thread, &attr, entry, argument);
+}
+
+static void exit_with_5(void *argument) {
+    (void)argument;
+    qurt_thread_exit(5);
+}
+
+static int check_threads(void) {
+    qurt_thread_attr_t attr;
+    qurt_thread_t thread;
+    volatile int flag = 0;
+    int status = 0;
+    qurt_thread_attr_init(&attr);
+    qurt_thread_attr_set_stack_size(&attr, 4096);
+    qurt_thread_attr_set_priority(&attr, 0);
+    CHECK(qurt_thread_create(&thread, &attr, set_flag, (void *)&flag) != QURT_EOK);
+    qurt_thread_attr_set_priority(&attr, 255);
+    CHECK(qurt_thread_create(&thread, &attr, set_flag, (void *)&flag) != QURT_EOK);
+    qurt_thread_attr_set_priority(&attr, 100);
+    qurt_thread_attr_set_stack_size(&attr, 16);
+    CHECK(qurt_thread_create(&thread, &attr, set_flag, (void *)&flag) != QURT_EOK);
+    CHECK(!make_thread(&thread, QURT_THREAD_ATTR_CREATE_JOINABLE, exit_with_5, NULL));
+    CHECK(qurt_thread_join(thread, &status) == QURT_EOK && status == 5);
+    CHECK(qurt_thread_join(thread, &status) == QURT_ENOTHREAD);
+    CHECK(!make_thread(&thread, QURT_THREAD_ATTR_CREATE_LEGACY, set_flag, (void *)&flag));
+    while (!flag) qurt_sleep(1000);
+    qurt_sleep(20000);
+    CHECK(qurt_thread_join(thread, &status) == QURT_ENOTHREAD);
+    CHECK(qurt_thread_get_priority(qurt_thread_get_id()) == 0xC0);
+    CHECK(qurt_thread_get_priority(0x7FFFFFF) == -1);
+    return 0;
+}
+
+static struct {
+    qurt_mutex_t lock;
+    qurt_cond_t turn;
+    qurt_barrier_t barrier;
+    qurt_signal_t signal;
+    qurt_sem_t sem;
+    int count, serial;
+    uint32_t futex;
+} s;
+
+static void locker(void *argument) {
+    (void)argument;
+    for (int i = 0; i < 2000; i++) {
+        qurt_mutex_lock(&s.lock);
+        s.count++;
+        qurt_mutex_unlock(&s.lock);
+    }
+    if (qurt_barrier_wait(&s.barrier) == QURT_BARRIER_SERIAL_THREAD) {
+        qurt_mutex_lock(&s.lock);
+        s.serial++;
+        qurt_mutex_unlock(&s.lock);
+    }
+    qurt_sem_up(&s.sem);
+    qurt_signal_set(&s.signal, 4);
+}
+
+static int check_locks(void) {
+    qurt_thread_t threads[4];
+    qurt_mutex_init(&s.lock);
+    qurt_barrier_init(&s.barrier, 4);
+    qurt_signal_init(&s.signal);
+    qurt_sem_init_val(&s.sem, 0);
+    s.count = s.serial = 0;
+    for (int i = 0; i < 4; i++) CHECK(!make_thread(&threads[i], QURT_THREAD_ATTR_CREATE_JOINABLE, locker, NULL));
+    for (int i = 0; i < 4; i++) qurt_sem_down(&s.sem);
+    CHECK(qurt_sem_try_down(&s.sem) != QURT_EOK);
+    for (int i = 0; i < 4; i++) CHECK(!qurt_thread_join(threads[i], NULL));
+    CHECK(s.count == 8000 && s.serial == 1);
+    CHECK(qurt_signal_wait_any(&s.signal, 6) == 4);
+    CHECK(qurt_signal_get(&s.signal) == 4); // sticky
+    qurt_signal_clear(&s.signal, 4);
+    CHECK(qurt_signal_get(&s.signal) == 0);
+    CHECK(qurt_mutex_try_lock(&s.lock) == QURT_EOK);
+    CHECK(qurt_mutex_try_lock(&s.lock) != QURT_EOK);
+    qurt_mutex_unlock(&s.lock);
+    CHECK(qurt_futex_wait(&s.futex, 1) == QURT_EOK); // value differs: returns at once
+    return 0;
+}
+
+static volatile int released;
+
+static int on_release(unsigned int id, void *context) {
+    (void)id;
+    released = *(int *)context;
+    return 0;
+}
+
+static int check_compute_res(void) {
+    compute_res_attr_t a, b;
+    unsigned total, available, first, second, bytes;
+    int seven = 7;
+    uint8_t *vtcm;
+    void *again;
+    CHECK(!HAP_compute_res_query_VTCM(0, &total, NULL, &available, NULL) && total && available == total);
+    HAP_compute_res_attr_init(&a);
+    HAP_compute_res_attr_set_cache_mode(&a, 1);
+    HAP_compute_res_attr_set_hmx_param(&a, 1);
+    CHECK(!HAP_compute_res_attr_set_vtcm_param_v2(&a, total, total, total));
+    HAP_compute_res_attr_set_release_callback(&a, on_release, &seven);
+    CHECK(HAP_compute_res_acquire(&a, 100) == 0); // shorter than 200
+    first = HAP_compute_res_acquire(&a, 1000000);
+    CHECK(first);
+    CHECK(!HAP_compute_res_attr_get_vtcm_ptr_v2(&a, (void **)&vtcm, &bytes) && bytes == total);
+    CHECK((uint64_t)(uintptr_t)vtcm + total <= 0xFFFFFFFFu && (uintptr_t)vtcm % 2048 == 0);
+    CHECK(HAP_compute_res_hmx_lock(first)); // not owned yet
+    CHECK(!HAP_compute_res_acquire_cached(first, 0));
+    CHECK(!HAP_compute_res_hmx_lock(first) && !HAP_compute_res_hmx_unlock(first));
+    memset(vtcm, 1, total);
+    HAP_compute_res_update_priority(first, 200);
+    // A second client of higher priority: none in time, the owner is asked; then it gives way.
+    HAP_compute_res_attr_init(&b);
+    HAP_compute_res_attr_set_vtcm_param(&b, total, 1);
+    CHECK(HAP_compute_res_acquire(&b, 0) == 0 && !released);
+    CHECK(HAP_compute_res_acquire(&b, 50000) == 0);
+    CHECK(released == 7 && HAP_compute_res_check_release_request(first));
+    CHECK(!HAP_compute_res_release_cached(first));
+    second = HAP_compute_res_acquire(&b, 1000);
+    CHECK(second);
+    CHECK(HAP_compute_res_acquire_cached(first, 500)); // taken now
+    CHECK(!HAP_compute_res_release(second));
+    CHECK(vtcm[0] == 0 && vtcm[total - 1] == 0); // zeroed
+    CHECK(!HAP_compute_res_acquire_cached(first, 500));
+    CHECK(!HAP_compute_res_attr_get_vtcm_ptr_v2(&a, &again, &bytes) && again == vtcm);
+    CHECK(!HAP_compute_res_release(first) && HAP_compute_res_release(first));
+    released = 0;
+    return 0;
+}
+
+static int check_power(void) {
+    HAP_power_request_t request = {.type = HAP_power_set_DCVS_v3};
+    CHECK(!HAP_power_set(&request, &request));
+    request.type = HAP_power_set_HVX;
+    CHECK(!HAP_power_set(&request, &request));
+    request.type = (HAP_Power_request_type)99;
+    CHECK(HAP_power_set(&request, &request));
+    CHECK(!qurt_hvx_unlock()); // without a lock
+    CHECK(!qurt_hvx_lock(QURT_HVX_MODE_128B) && !qurt_hvx_unlock());
+    return 0;
+}
+
+static int check_hmx_v2_refused(void) {
+    HAP_power_request_t request = {.type = HAP_power_set_HMX_v2};
+    CHECK(HAP_power_set(&request, &request) == AEE_EUNSUPPORTED);
+    return 0;
+}
+
+static uint32_t low32(const void *p) {
+    return (uint32_t)(uintptr_t)p;
+}
+
+static int check_dma_good(void) {
+    uint8_t *memory = npu_emu_low_alloc(65536, 4096);
+    uint32_t(*ring)[8] = npu_emu_low_alloc(4096, 64);
+    uint8_t *src = memory, *dst = memory + 32768;
+    CHECK(memory && ring);
+    for (int i = 0; i < 32768; i++) src[i] = (uint8_t)(i * 7);
+    // 1-D, begun by dmlink on an idle engine behind a zeroed tail.
+    memcpy(ring[1], (uint32_t[8]){0, 1000, low32(src), low32(dst)}, 32);
+    npu_emu_dmlink(ring[0], ring[1]);
+    CHECK(dst[1] == 0 && !(ring[1][1] >> 31)); // nothing moves before the thread looks
+    CHECK((npu_emu_dmpoll() & 3) == NPU_EMU_DM0_IDLE && ring[1][1] >> 31);
+    CHECK(!memcmp(src, dst, 1000) && dst[1000] == 0);
+    // 2-D, type 0, two of them in a chain.
+    memcpy(ring[3], (uint32_t[8]){0, 1u << 24, low32(src), low32(dst + 8192), 0, 3u << 16 | 100, 300u << 16 | 200, 0},
+           32);
+    memcpy(ring[2],
+           (uint32_t[8]){low32(ring[3]), 1u << 24, low32(src), low32(dst), 0, 2u << 16 | 64, 64u << 16 | 128, 0}, 32);
+    npu_emu_dmstart(ring[2]);
+    CHECK((npu_emu_dmwait() & 3) == NPU_EMU_DM0_IDLE && ring[3][1] >> 31);
+    CHECK(!memcmp(dst, src, 64) && !memcmp(dst + 64, src + 128, 64));
+    for (int row = 0; row < 3; row++) CHECK(!memcmp(dst + 8192 + row * 300, src + row * 200, 100));
+    npu_emu_low_free(memory);
+    npu_emu_low_free(ring);
+    return 0;
+}
+
+static int dma_fails(uint32_t *d, uint32_t syndrome) {
+    npu_emu_dmstart(d);
+    if ((npu_emu_dmwait() & 3) != NPU_EMU_DM0_ERROR || (npu_emu_dmcfgrd(4) >> 8 & 0xFF) != syndrome) return 0;
+    return !(d[1] >> 31) || (uintptr_t)d % 16;
+}
+
+static int check_dma_bad(void) {
+    uint8_t *memory = npu_emu_low_alloc(65536, 4096);
+    uint32_t(*ring)[8] = npu_emu_low_alloc(4096, 64);
+    uint32_t a = low32(memory), hole = low32(memory) + 65536 + 4096;
+    CHECK(memory && ring);
+    memcpy(ring[0] + 1, (uint32_t[4]){0, 16, a, a + 64}, 16);
+    CHECK(dma_fails(ring[0] + 1, 1)); // alignment
+    memcpy(ring[1], (uint32_t[8]){0, 1u << 24, a, a + 4096, 5, 0, 0, 0}, 32);
+    HAP_debug_v2(3, "x", 1, "%p %x %x", (void *)ring[1], ring[1][1], ring[1][4]);
+    npu_emu_dmstart(ring[1]);
+    uint32_t zz = npu_emu_dmwait();
+    HAP_debug_v2(3, "x", 1, "dm0 %x %x", zz, npu_emu_dmcfgrd(4));
+    CHECK(dma_fails(ring[1], 2)); // type
+    memcpy(ring[2], (uint32_t[8]){0, 1u << 24 | 64, a, a + 4096, 9, 2u << 24 | 64, 64u << 8, 0}, 32);
+    CHECK(npu_emu_arch() >= 75 || dma_fails(ring[2], 2)); // type 9 before v75
+    memcpy(ring[3], (uint32_t[8]){0, 1u << 24 | 64, a, a + 4096, 10, 2u << 24 | 64, 64u << 8, 0}, 32);
+    CHECK(npu_emu_arch() >= 81 || dma_fails(ring[3], 2)); // type 10 before v81
+    memcpy(ring[4], (uint32_t[4]){0, 16, 0x20000000, a}, 16);
+    CHECK(dma_fails(ring[4], 3)); // a hole of the window
+    memcpy(ring[5], (uint32_t[4]){0, 0, a, a + 64}, 16);
+    CHECK(dma_fails(ring[5], 6)); // nothing to move
+    (void)hole;
+    npu_emu_dmstart(NULL);
+    npu_emu_low_free(memory);
+    npu_emu_low_free(ring);
+    return 0;
+}
+
+static int check_dma_type_9(void) {
+    uint8_t *memory = npu_emu_low_alloc(65536, 4096);
+    uint32_t *d = npu_emu_low_alloc(4096, 64);
+    CHECK(memory && d);
+    for (int i = 0; i < 32768; i++) memory[i] = (uint8_t)(i * 5);
+    memcpy(d, (uint32_t[8]){0, 1u << 24 | 96, low32(memory), low32(memory + 32768), 9, 3u << 24 | 64, 80u << 8, 0}, 32);
+    npu_emu_dmstart(d);
+    CHECK((npu_emu_dmwait() & 3) == NPU_EMU_DM0_IDLE && d[1] >> 31);
+    for (int row = 0; row < 3; row++) CHECK(!memcmp(memory + 32768 + row * 96, memory + row * 80, 64));
+    npu_emu_low_free(memory);
+    npu_emu_low_free(d);
+    return 0;
+}
+
+static int check_time(void) {
+    uint64_t us = HAP_perf_get_time_us(), ticks = HAP_perf_get_qtimer_count();
+    qurt_sysenv_max_hthreads_t threads;
+    qurt_sleep(20000);
+    us = HAP_perf_get_time_us() - us;
+    ticks = HAP_perf_qtimer_count_to_us(HAP_perf_get_qtimer_count() - ticks);
+    CHECK(us >= 19990 && ticks + 50000 >= us && ticks < us + 50000); // the reads are not at the same moments
+    CHECK(!qurt_sysenv_get_max_hw_threads(&threads) && threads.max_hthreads == 6);
+    CHECK(!qurt_mem_cache_clean(0, 0, QURT_MEM_CACHE_FLUSH_INVALIDATE_ALL, QURT_MEM_DCACHE));
+    CHECK(qurt_mem_cache_clean(0, 0, QURT_MEM_CACHE_FLUSH, QURT_MEM_DCACHE) == QURT_EVAL);
+    return 0;
+}
+
+int probe_check(uint32_t number) {
+    static int (*const checks[])(void) = {check_threads, check_locks,          check_compute_res,
+                                          check_power,   check_hmx_v2_refused, check_dma_good,
+                                          check_dma_bad, check_dma_type_9,     check_time};
+    return number < sizeof checks / sizeof *checks ? checks[number]() : -1;
+}
