@@ -1,0 +1,64 @@
+/* The npu command: finds the command, parses its flags, runs it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+enum {
+    CONTEXT_GROUPS = CLI_MODEL | CLI_CONTEXT | CLI_DEVICE,
+};
+
+static const cli_command commands[] = {
+    {"run", "", "answer or continue a prompt; interactive on a terminal without one",
+     CONTEXT_GROUPS | CLI_PROMPT | CLI_GEN | CLI_SAMPLE | CLI_SEED | CLI_JSON, 0, cli_run},
+    {"bench", "", "measure prefill and decode speed", CONTEXT_GROUPS | CLI_BENCH | CLI_JSON, 0, cli_bench},
+    {"logits", "", "write the logits after every given token", CONTEXT_GROUPS | CLI_IDS | CLI_OUTPUT | CLI_LOGITS, 0, cli_logits},
+    {"tokenize", "", "text to token ids, or back", CLI_MODEL | CLI_PROMPT | CLI_IDS | CLI_TOKENIZE, 0, cli_tokenize},
+    {"eval", "", "perplexity of a text, and distance from the exact mode", CONTEXT_GROUPS | CLI_EVAL | CLI_JSON, 0, cli_eval},
+    {"info", "FILE", "what a model file holds", CLI_JSON, 1, cli_info},
+    {"plan", "", "print or write what runs where, and why", CONTEXT_GROUPS | CLI_PLAN | CLI_OUTPUT, 0, cli_plan},
+    {"devices", "", "what this machine has; opens nothing", CLI_DEVICE | CLI_JSON, 0, cli_devices},
+    {"conform", "", "compare every op of a target with the host reference",
+     CLI_DEVICE | CLI_CONTEXT | CLI_CONFORM | CLI_SEED, 0, cli_conform},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_overview(FILE *out) {
+    fprintf(out, "npu %s: GGUF language models on NPUs and CPUs\n\n", npu_version());
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        char left[32];
+        snprintf(left, sizeof left, "%s %s", commands[i].name, commands[i].operands);
+        fprintf(out, "  npu %-16s %s\n", left, commands[i].summary);
+    }
+    fprintf(out, "\nnpu COMMAND --help lists a command's flags. Exit codes: 0 done, 1 failed, 2 usage, 3 refused (file, plan, target),\n"
+                 "4 no device, 5 device failed, 6 cancelled.\n");
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        print_overview(stderr);
+        return CLI_EXIT_USAGE;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        printf("npu %s\n", npu_version());
+        return CLI_EXIT_OK;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_overview(stdout);
+        return CLI_EXIT_OK;
+    }
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(argv[1], commands[i].name) != 0) continue;
+        if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))) {
+            cli_print_help(&commands[i]);
+            return CLI_EXIT_OK;
+        }
+        cli_options options;
+        int         bad = cli_parse(&commands[i], argc - 2, argv + 2, &options);
+        if (bad) return bad;
+        cli_catch_shrunk_file();
+        return commands[i].run(&options);
+    }
+    return cli_usage("unknown command '%s' (npu --help lists the commands)", argv[1]);
+}

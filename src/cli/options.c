@@ -1,0 +1,145 @@
+/* Parsing by the flag table. Every error is one line that names the flag and its range. */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+typedef enum kind { KIND_TEXT, KIND_COUNT, KIND_NUMBER, KIND_SWITCH, KIND_LIST } kind;
+
+static const struct option {
+    kind        kind;
+    size_t      offset;
+    const char *name;
+    char        letter;
+    const char *arg;
+    uint32_t    groups;
+    double      min, max;
+    const char *help;
+} options[] = {
+#define CLI_OPTION(kind, field, name, letter, arg, groups, min, max, help) \
+    {KIND_##kind, offsetof(cli_options, field), name, letter, arg, CLI_##groups, (double)(min), (double)(max), help},
+#include "cli/options.def"
+};
+
+static const struct option *find(const char *arg, size_t len) {
+    for (int i = 0; i < CLI_OPT_LIMIT; i++) {
+        bool is_long  = strlen(options[i].name) == len && !memcmp(options[i].name, arg, len);
+        bool is_short = len == 2 && arg[0] == '-' && options[i].letter && arg[1] == options[i].letter;
+        if (is_long || is_short) return &options[i];
+    }
+    return NULL;
+}
+
+static int set_count(const struct option *o, const char *value, int64_t *out) {
+    char *end;
+    errno       = 0;
+    long long n = strtoll(value, &end, 10);
+    if (end == value || *end || errno || (double)n < o->min || (double)n > o->max)
+        return cli_usage("%s: '%s' is not a whole number from %.0f to %.0f", o->name, value, o->min, o->max);
+    *out = n;
+    return 0;
+}
+
+static int set_number(const struct option *o, const char *value, double *out) {
+    char *end;
+    errno    = 0;
+    double n = strtod(value, &end);
+    if (end == value || *end || !isfinite(n) || n < o->min || n > o->max)
+        return cli_usage("%s: '%s' is not a number from %g to %g", o->name, value, o->min, o->max);
+    *out = n;
+    return 0;
+}
+
+static int set(const struct option *o, const char *value, cli_options *out) {
+    void *field             = (char *)out + o->offset;
+    out->given[o - options] = true;
+    switch (o->kind) {
+    case KIND_TEXT: *(const char **)field = value; return 0;
+    case KIND_SWITCH: *(bool *)field = true; return 0;
+    case KIND_COUNT: return set_count(o, value, field);
+    case KIND_NUMBER: return set_number(o, value, field);
+    case KIND_LIST: {
+        const char **list = field;
+        int          n    = 0;
+        while (list[n]) n++;
+        if (n == CLI_LIST_MAX) return cli_usage("%s: given more than %d times", o->name, CLI_LIST_MAX);
+        list[n] = value;
+        return 0;
+    }
+    }
+    return 0;
+}
+
+static int parse_one(const cli_command *command, int argc, char **argv, int *i, cli_options *out) {
+    const char          *arg    = argv[*i];
+    const char          *equals = !strncmp(arg, "--", 2) ? strchr(arg, '=') : NULL;
+    const struct option *o      = find(arg, equals ? (size_t)(equals - arg) : strlen(arg));
+    if (!o) return cli_usage("unknown flag %s (npu %s --help lists the flags)", arg, command->name);
+    if (!(o->groups & (command->groups | CLI_COMMON))) return cli_usage("npu %s has no flag %s", command->name, o->name);
+    if (o->kind == KIND_SWITCH) {
+        if (equals) return cli_usage("%s takes no value", o->name);
+        return set(o, NULL, out);
+    }
+    if (equals) return set(o, equals + 1, out);
+    if (++*i >= argc) return cli_usage("%s needs a value: %s", o->name, o->arg);
+    return set(o, argv[*i], out);
+}
+
+/* Pairs of flags that can't both be meant. */
+static int check_contradictions(const cli_options *o) {
+    static const struct {
+        int a, b;
+    } pairs[] = {
+        {CLI_OPT_exact, CLI_OPT_fast},       {CLI_OPT_exact, CLI_OPT_npu_target}, {CLI_OPT_prompt, CLI_OPT_file},
+        {CLI_OPT_verbose, CLI_OPT_quiet},    {CLI_OPT_exact, CLI_OPT_driver},     {CLI_OPT_fast, CLI_OPT_npu_target},
+        {CLI_OPT_detokenize, CLI_OPT_prompt}, {CLI_OPT_detokenize, CLI_OPT_file}, {CLI_OPT_detokenize, CLI_OPT_no_special},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (o->given[pairs[i].a] && o->given[pairs[i].b])
+            return cli_usage("%s and %s contradict each other", options[pairs[i].a].name, options[pairs[i].b].name);
+    if (!o->device) return 0;
+    if (strcmp(o->device, "auto") != 0 && strcmp(o->device, "cpu") != 0 && strcmp(o->device, "npu") != 0)
+        return cli_usage("--device: '%s' is not auto, cpu or npu", o->device);
+    if (!strcmp(o->device, "cpu") && (o->npu_target || o->driver))
+        return cli_usage("--device cpu and %s contradict each other", o->npu_target ? "--npu-target" : "--driver");
+    if (!strcmp(o->device, "npu") && (o->exact || o->fast))
+        return cli_usage("--device npu and %s contradict each other", o->exact ? "--exact" : "--fast");
+    return 0;
+}
+
+int cli_parse(const cli_command *command, int argc, char **argv, cli_options *out) {
+    bool only_operands = false;
+    *out               = (cli_options){0};
+    for (int i = 0; i < argc; i++) {
+        if (!only_operands && !strcmp(argv[i], "--")) {
+            only_operands = true;
+        } else if (only_operands || argv[i][0] != '-' || !argv[i][1]) {
+            if (out->n_positional == command->positional)
+                return cli_usage("npu %s: '%s' is one operand too many", command->name, argv[i]);
+            out->positional[out->n_positional++] = argv[i];
+        } else {
+            int bad = parse_one(command, argc, argv, &i, out);
+            if (bad) return bad;
+        }
+    }
+    if (out->n_positional < command->positional) return cli_usage("npu %s needs %s", command->name, command->operands);
+    return check_contradictions(out);
+}
+
+void cli_print_help(const cli_command *command) {
+    printf("npu %s%s%s [flags]: %s\n\n", command->name, *command->operands ? " " : "", command->operands, command->summary);
+    for (int i = 0; i < CLI_OPT_LIMIT; i++) {
+        const struct option *o = &options[i];
+        if (!(o->groups & (command->groups | CLI_COMMON))) continue;
+        char left[64];
+        snprintf(left, sizeof left, "%c%c%s %s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ', o->letter ? "," : " ",
+                 o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+        printf("  %-28s %s\n", left, o->help);
+    }
+}
