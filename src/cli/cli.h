@@ -11,43 +11,44 @@
 #include "npu/npu.h"
 
 enum {
-    CLI_EXIT_OK        = 0,
-    CLI_EXIT_FAILED    = 1,
-    CLI_EXIT_USAGE     = 2,
-    CLI_EXIT_REFUSED   = 3,
+    CLI_EXIT_OK = 0,
+    CLI_EXIT_FAILED = 1,
+    CLI_EXIT_USAGE = 2,
+    CLI_EXIT_REFUSED = 3,
     CLI_EXIT_NO_DEVICE = 4,
     CLI_EXIT_DEVICE_FAILED = 5,
     CLI_EXIT_CANCELLED = 6,
 };
 
-/* Prints "npu: TEXT" to stderr and returns CLI_EXIT_USAGE. */
+/* Print "npu: error: TEXT" to stderr and return CLI_EXIT_USAGE or CLI_EXIT_FAILED. */
 __attribute__((format(printf, 1, 2))) int cli_usage(const char *format, ...);
+__attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);
 
 /* Prints the error as one line and returns the exit code of its status. */
 int cli_fail(const npu_error *err);
 
 /* Set by Ctrl-C; commands that generate poll it. */
 extern volatile sig_atomic_t cli_interrupted;
-void                         cli_catch_interrupt(void);
+void cli_catch_interrupt(void);
 
 /* Turns SIGBUS on a mapped file that shrank into one line and exit code 1. */
 void cli_catch_shrunk_file(void);
 
 /* A model and a context opened as the flags say. */
 typedef struct cli_session {
-    npu_model   *model;
+    npu_model *model;
     npu_context *context;
 } cli_session;
 
-/* Refuses an unknown --npu-target before any file or device is opened, then opens the model only. Returns 0 or an exit code after
- * printing. Close with cli_close even after failure. */
-int  cli_open_model(const cli_options *o, bool with_tokenizer, cli_session *out);
-int  cli_open_context(const cli_options *o, cli_session *session);
+/* Refuses an unknown --npu-target before any file or device is opened, then opens the model only. Returns 0 or an exit
+ * code after printing. Close with cli_close even after failure. */
+int cli_open_model(const cli_options *o, bool with_tokenizer, cli_session *out);
+int cli_open_context(const cli_options *o, cli_session *session);
 void cli_close(cli_session *session);
 
 /* The context parameters that the flags say. */
 npu_context_params cli_context_params(const cli_options *o);
-npu_logger         cli_logger(const cli_options *o);
+npu_logger cli_logger(const cli_options *o);
 
 /* --npu-target or --device npu name a target of this build: else refused. Returns 0 or an exit code after printing. */
 int cli_check_target(const cli_options *o);
@@ -55,15 +56,15 @@ int cli_check_target(const cli_options *o);
 /* --ids: a list or @FILE. The caller frees |*ids|. Returns 0 or an exit code after printing. */
 int cli_read_ids(const char *list, int32_t **ids, size_t *count);
 
-/* The prompt from -p, -f or, when neither is given and it is not a terminal, standard input. The caller frees |*text|; NULL when
- * there is none. Returns 0 or an exit code after printing. */
+/* The prompt from -p, -f or, when neither is given and it is not a terminal, standard input. The caller frees |*text|;
+ * NULL when there is none. Returns 0 or an exit code after printing. */
 int cli_read_prompt(const cli_options *o, char **text, size_t *size);
 
 /* A whole file ("-" is standard input) into memory; the caller frees. */
 int cli_read_file(const char *path, char **text, size_t *size);
 
-double   cli_now(void);            /* monotonic seconds */
-uint64_t cli_peak_memory(void);    /* VmHWM in bytes, 0 = unknown */
+double cli_now(void);           /* monotonic seconds */
+uint64_t cli_peak_memory(void); /* VmHWM in bytes, 0 = unknown */
 
 int cli_run(const cli_options *o);
 int cli_logits(const cli_options *o);

@@ -1,4 +1,5 @@
-/* npu bench: prefill and decode speed of one model on one device: medians over runs, after one run that is not counted. */
+/* npu bench: prefill and decode speed of one model on one device: medians over runs, after one run that is not counted.
+ */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,20 +31,20 @@ static spread spread_of(const sample *samples, int n, size_t offset) {
 static void fill_rows(npu_row *rows, uint32_t n, uint32_t n_vocab) {
     uint64_t state = 0x9E3779B97F4A7C15u;
     for (uint32_t i = 0; i < n; i++) {
-        state   = state * 6364136223846793005u + 1442695040888963407u;
+        state = state * 6364136223846793005u + 1442695040888963407u;
         rows[i] = (npu_row){.token = (int32_t)((state >> 33) % n_vocab)};
     }
 }
 
-static npu_status run_once(npu_context *context, npu_row *rows, uint32_t depth, uint32_t prompt, uint32_t gen, sample *out,
-                           npu_error *err) {
+static npu_status run_once(npu_context *context, npu_row *rows, uint32_t depth, uint32_t prompt, uint32_t gen,
+                           sample *out, npu_error *err) {
     *out = (sample){0};
     NPU_TRY(npu_context_reset(context, err));
     if (depth) NPU_TRY(npu_decode(context, rows, depth, err));
     rows += depth;
     if (prompt) {
         rows[prompt - 1].logits = true;
-        double start            = cli_now();
+        double start = cli_now();
         NPU_TRY(npu_decode(context, rows, prompt, err));
         out->prefill = prompt / (cli_now() - start);
     }
@@ -61,47 +62,48 @@ static json_t *spread_json(spread s) {
     return json_pack("{s:f, s:f, s:f}", "median", s.median, "min", s.min, "max", s.max);
 }
 
-static void print_results(const cli_options *o, const cli_session *session, const sample *samples, int n, uint32_t prompt,
-                          uint32_t gen, uint32_t depth) {
-    spread       prefill = spread_of(samples, n, offsetof(sample, prefill));
-    spread       decode  = spread_of(samples, n, offsetof(sample, decode));
+static void print_results(const cli_options *o, const cli_session *session, const sample *samples, int n,
+                          uint32_t prompt, uint32_t gen, uint32_t depth) {
+    spread prefill = spread_of(samples, n, offsetof(sample, prefill));
+    spread decode = spread_of(samples, n, offsetof(sample, decode));
     npu_counters counters;
     npu_context_counters(session->context, &counters);
-    double   gbps = (double)counters.weight_bytes_per_token * decode.median / 1e9;
+    double gbps = (double)counters.weight_bytes_per_token * decode.median / 1e9;
     uint64_t peak = cli_peak_memory();
     if (o->json) {
-        json_t *root = json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:f, s:I, s:I}", "model", o->model, "prompt_tokens",
-                                 (json_int_t)prompt, "gen_tokens", (json_int_t)gen, "depth", (json_int_t)depth, "runs",
-                                 (json_int_t)n, "prefill_tok_s", spread_json(prefill), "decode_tok_s", spread_json(decode),
-                                 "weight_bytes_per_token", (json_int_t)counters.weight_bytes_per_token, "decode_gb_s", gbps,
-                                 "peak_bytes", (json_int_t)peak, "ops_fallback", (json_int_t)counters.ops_fallback);
+        json_t *root =
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:f, s:I, s:I}", "model", o->model, "prompt_tokens",
+                      (json_int_t)prompt, "gen_tokens", (json_int_t)gen, "depth", (json_int_t)depth, "runs",
+                      (json_int_t)n, "prefill_tok_s", spread_json(prefill), "decode_tok_s", spread_json(decode),
+                      "weight_bytes_per_token", (json_int_t)counters.weight_bytes_per_token, "decode_gb_s", gbps,
+                      "peak_bytes", (json_int_t)peak, "ops_fallback", (json_int_t)counters.ops_fallback);
         json_dumpf(root, stdout, JSON_INDENT(1));
         putchar('\n');
         json_decref(root);
         return;
     }
     printf("prefill %5u tokens: %9.1f tok/s (%.1f to %.1f)\n", prompt, prefill.median, prefill.min, prefill.max);
-    printf("decode  %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f MB of weights a token, %.1f GB/s\n", gen, decode.median,
-           decode.min, decode.max, (double)counters.weight_bytes_per_token / 1e6, gbps);
+    printf("decode  %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f MB of weights a token, %.1f GB/s\n", gen,
+           decode.median, decode.min, decode.max, (double)counters.weight_bytes_per_token / 1e6, gbps);
     printf("peak memory %.1f MB, median of %d runs, depth %u\n", (double)peak / 1e6, n, depth);
 }
 
 int cli_bench(const cli_options *given) {
-    cli_options o      = *given;
-    uint32_t    prompt = o.given[CLI_OPT_prompt_tokens] ? (uint32_t)o.prompt_tokens : 512;
-    uint32_t    gen    = o.given[CLI_OPT_gen_tokens] ? (uint32_t)o.gen_tokens : 64;
-    uint32_t    depth  = (uint32_t)o.depth;
-    int         runs   = o.given[CLI_OPT_runs] ? (int)o.runs : 5;
-    uint32_t    all    = depth + prompt + gen;
+    cli_options o = *given;
+    uint32_t prompt = o.given[CLI_OPT_prompt_tokens] ? (uint32_t)o.prompt_tokens : 512;
+    uint32_t gen = o.given[CLI_OPT_gen_tokens] ? (uint32_t)o.gen_tokens : 64;
+    uint32_t depth = (uint32_t)o.depth;
+    int runs = o.given[CLI_OPT_runs] ? (int)o.runs : 5;
+    uint32_t all = depth + prompt + gen;
     if (!all) return cli_usage("npu bench: nothing to measure: 0 tokens");
     if (!o.ctx) o.ctx = all;
 
     cli_session session;
-    npu_error   err = {0};
-    int         bad = cli_open_model(&o, false, &session);
+    npu_error err = {0};
+    int bad = cli_open_model(&o, false, &session);
     if (!bad) bad = cli_open_context(&o, &session);
-    npu_row *rows    = calloc(all, sizeof *rows);
-    sample  *samples = calloc((size_t)runs, sizeof *samples);
+    npu_row *rows = calloc(all, sizeof *rows);
+    sample *samples = calloc((size_t)runs, sizeof *samples);
     if (!bad && (!rows || !samples)) bad = cli_fail(&(npu_error){.status = NPU_NO_MEMORY, .code = "bench.memory"});
     if (!bad) {
         npu_model_info info;

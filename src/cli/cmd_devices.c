@@ -32,13 +32,16 @@ static json_t *to_json(const npu_target_ops *t, npu_status status, const npu_cap
 int cli_devices(const cli_options *o) {
     int bad = cli_check_target(o);
     if (bad) return bad;
-    npu_target_params params = {.logger = cli_logger(o), .driver = o->driver, .arch = o->arch, .timeout_s = o->timeout,
+    npu_target_params params = {.logger = cli_logger(o),
+                                .driver = o->driver,
+                                .arch = o->arch,
+                                .timeout_s = o->timeout,
                                 .emu = o->emu[0] ? o->emu : NULL};
-    json_t           *rows   = json_array();
+    json_t *rows = json_array();
     for (unsigned i = 0; npu_target_at(i); i++) {
-        const npu_target_ops *t   = npu_target_at(i);
-        npu_error             err = {0};
-        npu_caps              caps;
+        const npu_target_ops *t = npu_target_at(i);
+        npu_error err = {0};
+        npu_caps caps;
         if (!strcmp(t->name, "null") || (o->npu_target && strcmp(t->name, o->npu_target) != 0)) continue;
         npu_status status = t->probe(&params, &caps, &err);
         if (o->npu_target && status != NPU_OK) bad = cli_fail(&err); /* asked for and absent is an error */

@@ -1,4 +1,5 @@
-/* npu eval: perplexity of a text, and how far a mode or target is from another one (KL divergence per token, top-1 agreement). */
+/* npu eval: perplexity of a text, and how far a mode or target is from another one (KL divergence per token, top-1
+ * agreement). */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,11 +12,11 @@ enum { ROWS_AT_A_TIME = 32 };
 
 typedef struct eval {
     uint32_t n_vocab;
-    float   *reference; /* [ROWS_AT_A_TIME][n_vocab] of the context compared with, or NULL */
-    int32_t *ids;       /* the whole text */
-    size_t   n_ids, at; /* |at|: the text position of row 0 of this piece */
+    float *reference; /* [ROWS_AT_A_TIME][n_vocab] of the context compared with, or NULL */
+    int32_t *ids;     /* the whole text */
+    size_t n_ids, at; /* |at|: the text position of row 0 of this piece */
     uint64_t scored, agree;
-    double   nll, kld, kld_max;
+    double nll, kld, kld_max;
 } eval;
 
 /* log(sum(exp(x))) in f64. */
@@ -43,15 +44,15 @@ static npu_status keep_row(void *user, uint32_t row, const float *logits, uint32
 
 static npu_status score_row(void *user, uint32_t row, const float *logits, uint32_t n_vocab, npu_error *err) {
     (void)err;
-    eval  *e    = user;
+    eval *e = user;
     size_t next = e->at + row + 1;
     double norm = log_sum(logits, n_vocab);
     if (next < e->n_ids) e->nll += norm - logits[e->ids[next]];
     e->scored += next < e->n_ids;
     if (!e->reference) return NPU_OK;
 
-    const float *r      = e->reference + (size_t)row * n_vocab;
-    double       r_norm = log_sum(r, n_vocab), kld = 0;
+    const float *r = e->reference + (size_t)row * n_vocab;
+    double r_norm = log_sum(r, n_vocab), kld = 0;
     for (uint32_t i = 0; i < n_vocab; i++) {
         double log_p = r[i] - r_norm;
         kld += exp(log_p) * (log_p - (logits[i] - norm));
@@ -66,7 +67,7 @@ static npu_status score_row(void *user, uint32_t row, const float *logits, uint3
 static npu_status run_text(eval *e, npu_context *context, npu_context *against, npu_error *err) {
     uint32_t ctx = npu_context_ctx(context);
     for (size_t i = 0; i < e->n_ids;) {
-        size_t  in_window = i % ctx, n = e->n_ids - i;
+        size_t in_window = i % ctx, n = e->n_ids - i;
         npu_row rows[ROWS_AT_A_TIME];
         if (n > ROWS_AT_A_TIME) n = ROWS_AT_A_TIME;
         if (n > ctx - in_window) n = ctx - in_window;
@@ -103,10 +104,10 @@ static void print_results(const cli_options *o, const eval *e) {
 }
 
 static int read_text(const cli_options *o, const npu_model *model, eval *e) {
-    char     *text;
-    size_t    size;
+    char *text;
+    size_t size;
     npu_error err = {0};
-    int       bad = cli_read_file(o->text, &text, &size);
+    int bad = cli_read_file(o->text, &text, &size);
     if (bad) return bad;
     unsigned flags = NPU_TOKENIZE_BOS;
     if (npu_model_tokenize(model, text, size, flags, NULL, 0, &e->n_ids, &err) != NPU_OK ||
@@ -121,13 +122,13 @@ static int read_text(const cli_options *o, const npu_model *model, eval *e) {
 }
 
 static int open_reference(const cli_options *o, const cli_session *session, npu_context **out) {
-    npu_context_params p   = cli_context_params(o);
-    npu_error          err = {0};
-    p.npu_target           = NULL;
-    p.driver               = NULL;
-    p.plan_path            = NULL;
-    p.emu                  = NULL;
-    p.mode                 = strcmp(o->against, "exact") ? NPU_MODE_DEFAULT : NPU_MODE_EXACT;
+    npu_context_params p = cli_context_params(o);
+    npu_error err = {0};
+    p.npu_target = NULL;
+    p.driver = NULL;
+    p.plan_path = NULL;
+    p.emu = NULL;
+    p.mode = strcmp(o->against, "exact") ? NPU_MODE_DEFAULT : NPU_MODE_EXACT;
     if (p.mode == NPU_MODE_EXACT) p.kv = NULL;
     return npu_context_open(session->model, &p, out, &err) == NPU_OK ? 0 : cli_fail(&err);
 }
@@ -136,12 +137,12 @@ int cli_eval(const cli_options *o) {
     if (!o->text) return cli_usage("npu eval needs --text FILE");
     if (o->against && strcmp(o->against, "exact") != 0 && strcmp(o->against, "cpu") != 0)
         return cli_usage("--against: '%s' is not exact or cpu", o->against);
-    cli_session    session;
-    npu_context   *against = NULL;
-    eval           e       = {0};
+    cli_session session;
+    npu_context *against = NULL;
+    eval e = {0};
     npu_model_info info;
-    npu_error      err = {0};
-    int            bad = cli_open_model(o, true, &session);
+    npu_error err = {0};
+    int bad = cli_open_model(o, true, &session);
     if (!bad) bad = read_text(o, session.model, &e);
     if (!bad) bad = cli_open_context(o, &session);
     if (!bad && o->against) bad = open_reference(o, &session, &against);

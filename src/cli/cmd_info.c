@@ -17,9 +17,9 @@ static void add(char *out, size_t out_size, const char *text) {
 
 /* One element as text; strings are cut and cleaned. */
 static void format_item(const npu_gguf_value *v, uint64_t i, char *out, size_t out_size) {
-    int64_t  n;
+    int64_t n;
     uint64_t big;
-    double   f;
+    double f;
     if (npu_gguf_value_int(v, i, &n, &big)) {
         if (v->elem_type == NPU_GGUF_BOOL)
             snprintf(out, out_size, "%s", n ? "true" : "false");
@@ -65,10 +65,10 @@ typedef struct type_sum {
 static type_sum sum_types(const npu_gguf *g, type_sum sums[NPU_TYPE_LIMIT]) {
     type_sum all = {0};
     for (size_t i = 0; i < npu_gguf_tensor_count(g); i++) {
-        const npu_gguf_tensor *t      = npu_gguf_tensor_at(g, i);
-        uint64_t               values = t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
-        type_sum              *s      = &sums[t->type];
-        *s  = (type_sum){s->tensors + 1, s->values + values, s->bytes + t->bytes};
+        const npu_gguf_tensor *t = npu_gguf_tensor_at(g, i);
+        uint64_t values = t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
+        type_sum *s = &sums[t->type];
+        *s = (type_sum){s->tensors + 1, s->values + values, s->bytes + t->bytes};
         all = (type_sum){all.tensors + 1, all.values + values, all.bytes + t->bytes};
     }
     return all;
@@ -76,9 +76,10 @@ static type_sum sum_types(const npu_gguf *g, type_sum sums[NPU_TYPE_LIMIT]) {
 
 static void print_plain(const npu_gguf *g, const char *path) {
     type_sum sums[NPU_TYPE_LIMIT] = {0}, all = sum_types(g, sums);
-    char     name[256], value[256];
-    printf("%s: GGUF v%u, %zu file%s, %.1f M values, %.1f MB of tensors\n\n", path, npu_gguf_version(g), npu_gguf_file_count(g),
-           npu_gguf_file_count(g) == 1 ? "" : "s", (double)all.values / 1e6, (double)all.bytes / 1e6);
+    char name[256], value[256];
+    printf("%s: GGUF v%u, %zu file%s, %.1f M values, %.1f MB of tensors\n\n", path, npu_gguf_version(g),
+           npu_gguf_file_count(g), npu_gguf_file_count(g) == 1 ? "" : "s", (double)all.values / 1e6,
+           (double)all.bytes / 1e6);
     for (size_t i = 0; i < npu_gguf_key_count(g); i++) {
         key_name(npu_gguf_key_at(g, i), name, sizeof name);
         format_value(npu_gguf_key_at(g, i), value, sizeof value);
@@ -100,7 +101,7 @@ static void print_plain(const npu_gguf *g, const char *path) {
 }
 
 static void print_json(const npu_gguf *g, const char *path) {
-    char    name[256], value[256];
+    char name[256], value[256];
     json_t *keys = json_object(), *tensors = json_array();
     for (size_t i = 0; i < npu_gguf_key_count(g); i++) {
         key_name(npu_gguf_key_at(g, i), name, sizeof name);
@@ -108,12 +109,12 @@ static void print_json(const npu_gguf *g, const char *path) {
         json_object_set_new(keys, name, json_string(value));
     }
     for (size_t i = 0; i < npu_gguf_tensor_count(g); i++) {
-        const npu_gguf_tensor *t    = npu_gguf_tensor_at(g, i);
-        json_t                *dims = json_array();
+        const npu_gguf_tensor *t = npu_gguf_tensor_at(g, i);
+        json_t *dims = json_array();
         npu_utf8_sanitize(name, sizeof name, t->name, strlen(t->name));
         for (uint32_t d = 0; d < t->n_dims; d++) json_array_append_new(dims, json_integer((json_int_t)t->ne[d]));
-        json_array_append_new(tensors, json_pack("{s:s, s:s, s:o, s:I}", "name", name, "type", npu_format_name(t->type), "dims",
-                                                 dims, "bytes", (json_int_t)t->bytes));
+        json_array_append_new(tensors, json_pack("{s:s, s:s, s:o, s:I}", "name", name, "type", npu_format_name(t->type),
+                                                 "dims", dims, "bytes", (json_int_t)t->bytes));
     }
     npu_utf8_sanitize(name, sizeof name, path, strlen(path));
     json_t *root = json_pack("{s:s, s:i, s:i, s:o, s:o}", "file", name, "version", (int)npu_gguf_version(g), "files",
@@ -124,8 +125,8 @@ static void print_json(const npu_gguf *g, const char *path) {
 }
 
 int cli_info(const cli_options *o) {
-    npu_gguf  *g;
-    npu_error  err    = {0};
+    npu_gguf *g;
+    npu_error err = {0};
     npu_logger logger = cli_logger(o);
     if (npu_gguf_open(o->positional[0], &logger, &g, &err) != NPU_OK) return cli_fail(&err);
     if (o->json)

@@ -1,4 +1,5 @@
-/* npu logits: the logits after every given token, and a greedy continuation: what the reference cases are checked through. */
+/* npu logits: the logits after every given token, and a greedy continuation: what the reference cases are checked
+ * through. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +15,13 @@ static npu_status write_row(void *user, uint32_t row, const float *logits, uint3
 }
 
 typedef struct last_row {
-    FILE   *out;
+    FILE *out;
     int32_t best;
 } last_row;
 
 static npu_status write_and_pick(void *user, uint32_t row, const float *logits, uint32_t n_vocab, npu_error *err) {
     last_row *last = user;
-    last->best     = 0;
+    last->best = 0;
     for (uint32_t i = 1; i < n_vocab; i++)
         if (logits[i] > logits[last->best]) last->best = (int32_t)i;
     return write_row(last->out, row, logits, n_vocab, err);
@@ -48,24 +49,18 @@ static npu_status decode_all(npu_context *context, const int32_t *ids, size_t n,
 
 static int write_logits(const cli_options *o, const int32_t *ids, size_t n) {
     cli_session session;
-    npu_error   err = {0};
-    int         bad = cli_open_model(o, false, &session);
+    npu_error err = {0};
+    int bad = cli_open_model(o, false, &session);
     if (!bad) bad = cli_open_context(o, &session);
     FILE *out = NULL;
-    if (!bad && o->output && !(out = fopen(o->output, "wb"))) {
-        fprintf(stderr, "npu: %s: %s\n", o->output, strerror(errno));
-        bad = CLI_EXIT_FAILED;
-    }
+    if (!bad && o->output && !(out = fopen(o->output, "wb"))) bad = cli_error("%s: %s", o->output, strerror(errno));
     if (!bad) {
-        last_row   last   = {.out = out};
+        last_row last = {.out = out};
         npu_status status = decode_all(session.context, ids, n, &last, &err);
         if (status == NPU_OK) status = decode_greedy(session.context, o->greedy, &last, &err);
         if (status != NPU_OK) bad = cli_fail(&err);
     }
-    if (out && fclose(out) != 0 && !bad) {
-        fprintf(stderr, "npu: %s: %s\n", o->output, strerror(errno));
-        bad = CLI_EXIT_FAILED;
-    }
+    if (out && fclose(out) != 0 && !bad) bad = cli_error("%s: %s", o->output, strerror(errno));
     if (bad && out) remove(o->output); /* never a partial result */
     cli_close(&session);
     return bad;
@@ -73,11 +68,13 @@ static int write_logits(const cli_options *o, const int32_t *ids, size_t n) {
 
 int cli_logits(const cli_options *o) {
     int32_t *ids;
-    size_t   n;
+    size_t n;
     if (!o->output && !o->greedy) return cli_usage("npu logits needs --output FILE or --greedy N");
     int bad = cli_check_target(o);
-    if (!bad) bad = cli_read_ids(o->ids, &ids, &n);
-    else return bad;
+    if (!bad)
+        bad = cli_read_ids(o->ids, &ids, &n);
+    else
+        return bad;
     if (!bad && n == 0) bad = cli_usage("--ids: no token id in it");
     if (!bad && n > UINT32_MAX) bad = cli_usage("--ids: too many");
     if (!bad) bad = write_logits(o, ids, n);

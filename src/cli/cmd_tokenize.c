@@ -5,19 +5,18 @@
 #include "cli/cli.h"
 
 static int print_ids(const npu_model *model, const cli_options *o) {
-    char     *text;
-    size_t    size, count = 0;
+    char *text;
+    size_t size, count = 0;
     npu_error err = {0};
-    int       bad = cli_read_prompt(o, &text, &size);
+    int bad = cli_read_prompt(o, &text, &size);
     if (bad) return bad;
     if (!text) return cli_usage("no text: give it with --prompt, --file or on standard input");
     unsigned flags = o->no_special ? 0 : NPU_TOKENIZE_BOS | NPU_TOKENIZE_SPECIAL;
-    int32_t *ids   = NULL;
+    int32_t *ids = NULL;
     if (npu_model_tokenize(model, text, size, flags, NULL, 0, &count, &err) != NPU_OK) {
         bad = cli_fail(&err);
     } else if (!(ids = malloc((count + 1) * sizeof *ids))) {
-        fputs("npu: out of memory\n", stderr);
-        bad = CLI_EXIT_FAILED;
+        bad = cli_error("out of memory");
     } else if (npu_model_tokenize(model, text, size, flags, ids, count, &count, &err) != NPU_OK) {
         bad = cli_fail(&err);
     }
@@ -29,13 +28,13 @@ static int print_ids(const npu_model *model, const cli_options *o) {
 }
 
 static int print_text(const npu_model *model, const cli_options *o) {
-    int32_t       *ids;
-    size_t         n;
+    int32_t *ids;
+    size_t n;
     npu_model_info info;
     npu_model_get_info(model, &info);
     int bad = cli_read_ids(o->ids, &ids, &n);
     for (size_t i = 0; !bad && i < n; i++) {
-        char   bytes[256];
+        char bytes[256];
         size_t len = 0;
         if ((uint32_t)ids[i] >= info.n_vocab)
             bad = cli_usage("--ids: %d is not below the vocabulary's %u", ids[i], info.n_vocab);

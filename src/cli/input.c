@@ -11,7 +11,7 @@ enum { FILE_MAX = 1 << 30 };
 
 static int read_stream(FILE *f, const char *path, char **text, size_t *size) {
     size_t cap = 4096, used = 0, n;
-    char  *buffer = malloc(cap + 1);
+    char *buffer = malloc(cap + 1);
     while (buffer && (n = fread(buffer + used, 1, cap - used, f)) > 0) {
         used += n;
         if (used < cap) continue;
@@ -25,17 +25,15 @@ static int read_stream(FILE *f, const char *path, char **text, size_t *size) {
         cap *= 2;
     }
     if (!buffer) {
-        fprintf(stderr, "npu: %s: out of memory\n", path);
-        return CLI_EXIT_FAILED;
+        return cli_error("%s: out of memory", path);
     }
     if (ferror(f)) {
-        fprintf(stderr, "npu: %s: %s\n", path, strerror(errno));
         free(buffer);
-        return CLI_EXIT_FAILED;
+        return cli_error("%s: %s", path, strerror(errno));
     }
     buffer[used] = 0;
-    *text        = buffer;
-    *size        = used;
+    *text = buffer;
+    *size = used;
     return 0;
 }
 
@@ -45,8 +43,7 @@ int cli_read_file(const char *path, char **text, size_t *size) {
     if (!strcmp(path, "-")) return read_stream(stdin, "standard input", text, size);
     FILE *f = fopen(path, "rb");
     if (!f) {
-        fprintf(stderr, "npu: %s: %s\n", path, strerror(errno));
-        return CLI_EXIT_FAILED;
+        return cli_error("%s: %s", path, strerror(errno));
     }
     int bad = read_stream(f, path, text, size);
     fclose(f);
@@ -61,8 +58,7 @@ int cli_read_prompt(const cli_options *o, char **text, size_t *size) {
         *size = strlen(o->prompt);
         *text = strdup(o->prompt);
         if (*text) return 0;
-        fputs("npu: out of memory\n", stderr);
-        return CLI_EXIT_FAILED;
+        return cli_error("out of memory");
     }
     return isatty(STDIN_FILENO) ? 0 : cli_read_file("-", text, size);
 }
@@ -70,24 +66,24 @@ int cli_read_prompt(const cli_options *o, char **text, size_t *size) {
 /* One id ends at a comma, white space or the end of the text. */
 static int parse_ids(const char *text, int32_t *ids, size_t *count) {
     const char *p = text;
-    *count        = 0;
+    *count = 0;
     for (;;) {
         p += strspn(p, ", \t\r\n");
         if (!*p) return 0;
         char *end;
-        errno   = 0;
+        errno = 0;
         long id = strtol(p, &end, 10);
         if (end == p || errno || id < 0 || id > INT32_MAX || (*end && !strchr(", \t\r\n", *end)))
             return cli_usage("--ids: '%.20s' is not a token id", p);
         ids[(*count)++] = (int32_t)id;
-        p               = end;
+        p = end;
     }
 }
 
 int cli_read_ids(const char *list, int32_t **ids, size_t *count) {
-    char  *text = NULL;
+    char *text = NULL;
     size_t size;
-    *ids   = NULL;
+    *ids = NULL;
     *count = 0;
     if (!list) return cli_usage("no token ids: give them with --ids LIST or --ids @FILE");
     if (list[0] == '@') {
@@ -99,12 +95,8 @@ int cli_read_ids(const char *list, int32_t **ids, size_t *count) {
         }
         list = text;
     }
-    *ids    = malloc((strlen(list) / 2 + 1) * sizeof **ids);
-    int bad = CLI_EXIT_FAILED;
-    if (*ids)
-        bad = parse_ids(list, *ids, count);
-    else
-        fputs("npu: out of memory\n", stderr);
+    *ids = malloc((strlen(list) / 2 + 1) * sizeof **ids);
+    int bad = *ids ? parse_ids(list, *ids, count) : cli_error("out of memory");
     free(text);
     return bad;
 }

@@ -12,9 +12,11 @@ static const cli_command commands[] = {
     {"run", "", "answer or continue a prompt; interactive on a terminal without one",
      CONTEXT_GROUPS | CLI_PROMPT | CLI_GEN | CLI_SAMPLE | CLI_SEED | CLI_JSON, 0, cli_run},
     {"bench", "", "measure prefill and decode speed", CONTEXT_GROUPS | CLI_BENCH | CLI_JSON, 0, cli_bench},
-    {"logits", "", "write the logits after every given token", CONTEXT_GROUPS | CLI_IDS | CLI_OUTPUT | CLI_LOGITS, 0, cli_logits},
+    {"logits", "", "write the logits after every given token", CONTEXT_GROUPS | CLI_IDS | CLI_OUTPUT | CLI_LOGITS, 0,
+     cli_logits},
     {"tokenize", "", "text to token ids, or back", CLI_MODEL | CLI_PROMPT | CLI_IDS | CLI_TOKENIZE, 0, cli_tokenize},
-    {"eval", "", "perplexity of a text, and distance from the exact mode", CONTEXT_GROUPS | CLI_EVAL | CLI_JSON, 0, cli_eval},
+    {"eval", "", "perplexity of a text, and distance from the exact mode", CONTEXT_GROUPS | CLI_EVAL | CLI_JSON, 0,
+     cli_eval},
     {"info", "FILE", "what a model file holds", CLI_JSON, 1, cli_info},
     {"plan", "", "print or write what runs where, and why", CONTEXT_GROUPS | CLI_PLAN | CLI_OUTPUT, 0, cli_plan},
     {"devices", "", "what this machine has; opens nothing", CLI_DEVICE | CLI_JSON, 0, cli_devices},
@@ -31,7 +33,8 @@ static void print_overview(FILE *out) {
         snprintf(left, sizeof left, "%s %s", commands[i].name, commands[i].operands);
         fprintf(out, "  npu %-16s %s\n", left, commands[i].summary);
     }
-    fprintf(out, "\nnpu COMMAND --help lists a command's flags. Exit codes: 0 done, 1 failed, 2 usage, 3 refused (file, plan, target),\n"
+    fprintf(out, "\nnpu COMMAND --help lists a command's flags. Exit codes: 0 done, 1 failed, 2 usage, 3 refused "
+                 "(file, plan, target),\n"
                  "4 no device, 5 device failed, 6 cancelled.\n");
 }
 
@@ -55,7 +58,7 @@ int main(int argc, char **argv) {
             return CLI_EXIT_OK;
         }
         cli_options options;
-        int         bad = cli_parse(&commands[i], argc - 2, argv + 2, &options);
+        int bad = cli_parse(&commands[i], argc - 2, argv + 2, &options);
         if (bad) return bad;
         cli_catch_shrunk_file();
         return commands[i].run(&options);

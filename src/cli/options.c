@@ -13,13 +13,13 @@
 typedef enum kind { KIND_TEXT, KIND_COUNT, KIND_NUMBER, KIND_SWITCH, KIND_LIST } kind;
 
 static const struct option {
-    kind        kind;
-    size_t      offset;
+    kind kind;
+    size_t offset;
     const char *name;
-    char        letter;
+    char letter;
     const char *arg;
-    uint32_t    groups;
-    double      min, max;
+    uint32_t groups;
+    double min, max;
     const char *help;
 } options[] = {
 #define CLI_OPTION(kind, field, name, letter, arg, groups, min, max, help) \
@@ -29,7 +29,7 @@ static const struct option {
 
 static const struct option *find(const char *arg, size_t len) {
     for (int i = 0; i < CLI_OPT_LIMIT; i++) {
-        bool is_long  = strlen(options[i].name) == len && !memcmp(options[i].name, arg, len);
+        bool is_long = strlen(options[i].name) == len && !memcmp(options[i].name, arg, len);
         bool is_short = len == 2 && arg[0] == '-' && options[i].letter && arg[1] == options[i].letter;
         if (is_long || is_short) return &options[i];
     }
@@ -38,7 +38,7 @@ static const struct option *find(const char *arg, size_t len) {
 
 static int set_count(const struct option *o, const char *value, int64_t *out) {
     char *end;
-    errno       = 0;
+    errno = 0;
     long long n = strtoll(value, &end, 10);
     if (end == value || *end || errno || (double)n < o->min || (double)n > o->max)
         return cli_usage("%s: '%s' is not a whole number from %.0f to %.0f", o->name, value, o->min, o->max);
@@ -48,7 +48,7 @@ static int set_count(const struct option *o, const char *value, int64_t *out) {
 
 static int set_number(const struct option *o, const char *value, double *out) {
     char *end;
-    errno    = 0;
+    errno = 0;
     double n = strtod(value, &end);
     if (end == value || *end || !isfinite(n) || n < o->min || n > o->max)
         return cli_usage("%s: '%s' is not a number from %g to %g", o->name, value, o->min, o->max);
@@ -57,16 +57,22 @@ static int set_number(const struct option *o, const char *value, double *out) {
 }
 
 static int set(const struct option *o, const char *value, cli_options *out) {
-    void *field             = (char *)out + o->offset;
+    void *field = (char *)out + o->offset;
     out->given[o - options] = true;
     switch (o->kind) {
-    case KIND_TEXT: *(const char **)field = value; return 0;
-    case KIND_SWITCH: *(bool *)field = true; return 0;
-    case KIND_COUNT: return set_count(o, value, field);
-    case KIND_NUMBER: return set_number(o, value, field);
+    case KIND_TEXT:
+        *(const char **)field = value;
+        return 0;
+    case KIND_SWITCH:
+        *(bool *)field = true;
+        return 0;
+    case KIND_COUNT:
+        return set_count(o, value, field);
+    case KIND_NUMBER:
+        return set_number(o, value, field);
     case KIND_LIST: {
         const char **list = field;
-        int          n    = 0;
+        int n = 0;
         while (list[n]) n++;
         if (n == CLI_LIST_MAX) return cli_usage("%s: given more than %d times", o->name, CLI_LIST_MAX);
         list[n] = value;
@@ -77,11 +83,12 @@ static int set(const struct option *o, const char *value, cli_options *out) {
 }
 
 static int parse_one(const cli_command *command, int argc, char **argv, int *i, cli_options *out) {
-    const char          *arg    = argv[*i];
-    const char          *equals = !strncmp(arg, "--", 2) ? strchr(arg, '=') : NULL;
-    const struct option *o      = find(arg, equals ? (size_t)(equals - arg) : strlen(arg));
+    const char *arg = argv[*i];
+    const char *equals = !strncmp(arg, "--", 2) ? strchr(arg, '=') : NULL;
+    const struct option *o = find(arg, equals ? (size_t)(equals - arg) : strlen(arg));
     if (!o) return cli_usage("unknown flag %s (npu %s --help lists the flags)", arg, command->name);
-    if (!(o->groups & (command->groups | CLI_COMMON))) return cli_usage("npu %s has no flag %s", command->name, o->name);
+    if (!(o->groups & (command->groups | CLI_COMMON)))
+        return cli_usage("npu %s has no flag %s", command->name, o->name);
     if (o->kind == KIND_SWITCH) {
         if (equals) return cli_usage("%s takes no value", o->name);
         return set(o, NULL, out);
@@ -96,9 +103,15 @@ static int check_contradictions(const cli_options *o) {
     static const struct {
         int a, b;
     } pairs[] = {
-        {CLI_OPT_exact, CLI_OPT_fast},       {CLI_OPT_exact, CLI_OPT_npu_target}, {CLI_OPT_prompt, CLI_OPT_file},
-        {CLI_OPT_verbose, CLI_OPT_quiet},    {CLI_OPT_exact, CLI_OPT_driver},     {CLI_OPT_fast, CLI_OPT_npu_target},
-        {CLI_OPT_detokenize, CLI_OPT_prompt}, {CLI_OPT_detokenize, CLI_OPT_file}, {CLI_OPT_detokenize, CLI_OPT_no_special},
+        {CLI_OPT_exact, CLI_OPT_fast},
+        {CLI_OPT_exact, CLI_OPT_npu_target},
+        {CLI_OPT_prompt, CLI_OPT_file},
+        {CLI_OPT_verbose, CLI_OPT_quiet},
+        {CLI_OPT_exact, CLI_OPT_driver},
+        {CLI_OPT_fast, CLI_OPT_npu_target},
+        {CLI_OPT_detokenize, CLI_OPT_prompt},
+        {CLI_OPT_detokenize, CLI_OPT_file},
+        {CLI_OPT_detokenize, CLI_OPT_no_special},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         if (o->given[pairs[i].a] && o->given[pairs[i].b])
@@ -115,7 +128,7 @@ static int check_contradictions(const cli_options *o) {
 
 int cli_parse(const cli_command *command, int argc, char **argv, cli_options *out) {
     bool only_operands = false;
-    *out               = (cli_options){0};
+    *out = (cli_options){0};
     for (int i = 0; i < argc; i++) {
         if (!only_operands && !strcmp(argv[i], "--")) {
             only_operands = true;
@@ -133,13 +146,14 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *ou
 }
 
 void cli_print_help(const cli_command *command) {
-    printf("npu %s%s%s [flags]: %s\n\n", command->name, *command->operands ? " " : "", command->operands, command->summary);
+    printf("npu %s%s%s [flags]: %s\n\n", command->name, *command->operands ? " " : "", command->operands,
+           command->summary);
     for (int i = 0; i < CLI_OPT_LIMIT; i++) {
         const struct option *o = &options[i];
         if (!(o->groups & (command->groups | CLI_COMMON))) continue;
         char left[64];
-        snprintf(left, sizeof left, "%c%c%s %s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ', o->letter ? "," : " ",
-                 o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+        snprintf(left, sizeof left, "%c%c%s %s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+                 o->letter ? "," : " ", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
         printf("  %-28s %s\n", left, o->help);
     }
 }

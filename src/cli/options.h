@@ -1,4 +1,5 @@
-/* The command line as data: commands, flags, and the struct that parsing fills. Only main.c reads argv and the environment. */
+/* The command line as data: commands, flags, and the struct that parsing fills. Only main.c reads argv and the
+ * environment. */
 #ifndef NPU_CLI_OPTIONS_H
 #define NPU_CLI_OPTIONS_H
 
@@ -7,31 +8,31 @@
 
 /* Which commands know a flag. */
 enum {
-    CLI_COMMON   = 1 << 0,
-    CLI_MODEL    = 1 << 1,
-    CLI_PROMPT   = 1 << 2,
-    CLI_GEN      = 1 << 3,
-    CLI_SAMPLE   = 1 << 4,
-    CLI_SEED     = 1 << 5,
-    CLI_CONTEXT  = 1 << 6,
-    CLI_DEVICE   = 1 << 7,
-    CLI_JSON     = 1 << 8,
-    CLI_IDS      = 1 << 9,
-    CLI_OUTPUT   = 1 << 10,
-    CLI_LOGITS   = 1 << 11,
+    CLI_COMMON = 1 << 0,
+    CLI_MODEL = 1 << 1,
+    CLI_PROMPT = 1 << 2,
+    CLI_GEN = 1 << 3,
+    CLI_SAMPLE = 1 << 4,
+    CLI_SEED = 1 << 5,
+    CLI_CONTEXT = 1 << 6,
+    CLI_DEVICE = 1 << 7,
+    CLI_JSON = 1 << 8,
+    CLI_IDS = 1 << 9,
+    CLI_OUTPUT = 1 << 10,
+    CLI_LOGITS = 1 << 11,
     CLI_TOKENIZE = 1 << 12,
-    CLI_BENCH    = 1 << 13,
-    CLI_EVAL     = 1 << 14,
-    CLI_PLAN     = 1 << 15,
-    CLI_CONFORM  = 1 << 16,
+    CLI_BENCH = 1 << 13,
+    CLI_EVAL = 1 << 14,
+    CLI_PLAN = 1 << 15,
+    CLI_CONFORM = 1 << 16,
 };
 
 enum { CLI_LIST_MAX = 32, CLI_POSITIONAL_MAX = 2 };
 
 typedef const char *cli_TEXT;
-typedef int64_t     cli_COUNT;
-typedef double      cli_NUMBER;
-typedef bool        cli_SWITCH;
+typedef int64_t cli_COUNT;
+typedef double cli_NUMBER;
+typedef bool cli_SWITCH;
 typedef const char *cli_LIST[CLI_LIST_MAX + 1]; /* NULL-terminated */
 
 /* One bit per flag in |given|, in table order. */
@@ -46,19 +47,20 @@ typedef struct cli_options {
 #define CLI_OPTION(kind, field, name, letter, arg, groups, min, max, help) cli_##kind field;
 #include "cli/options.def"
     const char *positional[CLI_POSITIONAL_MAX];
-    int         n_positional;
+    int n_positional;
 } cli_options;
 
 typedef struct cli_command {
     const char *name;
     const char *operands; /* "FILE" or "" */
     const char *summary;
-    uint32_t    groups;
-    int         positional; /* how many operands it takes, exactly */
+    uint32_t groups;
+    int positional;                         /* how many operands it takes, exactly */
     int (*run)(const cli_options *options); /* returns the exit code */
 } cli_command;
 
-/* Parses argv after the command's name into |out|. Returns 0, or prints one line to stderr and returns CLI_EXIT_USAGE. */
+/* Parses argv after the command's name into |out|. Returns 0, or prints one line to stderr and returns CLI_EXIT_USAGE.
+ */
 int cli_parse(const cli_command *command, int argc, char **argv, cli_options *out);
 
 void cli_print_help(const cli_command *command);

@@ -13,33 +13,52 @@
 
 volatile sig_atomic_t cli_interrupted;
 
+static void print_error(const char *format, va_list args) {
+    fflush(stdout);
+    fputs("npu: error: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
 int cli_usage(const char *format, ...) {
     va_list args;
-    fputs("npu: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    print_error(format, args);
     va_end(args);
-    fputc('\n', stderr);
     return CLI_EXIT_USAGE;
+}
+
+int cli_error(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    print_error(format, args);
+    va_end(args);
+    return CLI_EXIT_FAILED;
 }
 
 static int exit_code(npu_status status) {
     switch (status) {
-    case NPU_OK: return CLI_EXIT_OK;
+    case NPU_OK:
+        return CLI_EXIT_OK;
     case NPU_UNSUPPORTED:
     case NPU_REFUSED:
-    case NPU_INVALID: return CLI_EXIT_REFUSED;
-    case NPU_NO_DEVICE: return CLI_EXIT_NO_DEVICE;
+    case NPU_INVALID:
+        return CLI_EXIT_REFUSED;
+    case NPU_NO_DEVICE:
+        return CLI_EXIT_NO_DEVICE;
     case NPU_DEVICE_LOST:
     case NPU_DEVICE_SHORT:
-    case NPU_TIMEOUT: return CLI_EXIT_DEVICE_FAILED;
-    case NPU_CANCELLED: return CLI_EXIT_CANCELLED;
-    default: return CLI_EXIT_FAILED;
+    case NPU_TIMEOUT:
+        return CLI_EXIT_DEVICE_FAILED;
+    case NPU_CANCELLED:
+        return CLI_EXIT_CANCELLED;
+    default:
+        return CLI_EXIT_FAILED;
     }
 }
 
 int cli_fail(const npu_error *err) {
-    fprintf(stderr, "npu: %s [%s]\n", err->text[0] ? err->text : npu_status_text(err->status), err->code);
+    cli_error("%s [%s]", err->text[0] ? err->text : npu_status_text(err->status), err->code);
     return exit_code(err->status);
 }
 
@@ -56,16 +75,16 @@ void cli_catch_interrupt(void) {
 
 static void on_bus_error(int signal, siginfo_t *info, void *context) {
     (void)context;
-    char        path[4096];
+    char path[4096];
     const char *text = ": shrank while in use\n";
     if (!npu_map_name_at(info->si_addr, path, sizeof path)) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
         sigaction(signal, &standard, NULL);
         return; /* the access is repeated and the standard action taken */
     }
-    ssize_t ignored = write(STDERR_FILENO, "npu: ", 5);
-    ignored         = write(STDERR_FILENO, path, strlen(path));
-    ignored         = write(STDERR_FILENO, text, strlen(text));
+    ssize_t ignored = write(STDERR_FILENO, "npu: error: ", 12);
+    ignored = write(STDERR_FILENO, path, strlen(path));
+    ignored = write(STDERR_FILENO, text, strlen(text));
     (void)ignored;
     _exit(CLI_EXIT_FAILED);
 }
@@ -102,23 +121,25 @@ static bool is_interrupted(void *user) {
 
 npu_context_params cli_context_params(const cli_options *o) {
     npu_context_params p = {
-        .logger       = cli_logger(o),
-        .ctx          = (uint32_t)o->ctx,
+        .logger = cli_logger(o),
+        .ctx = (uint32_t)o->ctx,
         .prefill_rows = (uint32_t)o->prefill_rows,
-        .mode         = o->exact ? NPU_MODE_EXACT : o->fast ? NPU_MODE_FAST : NPU_MODE_DEFAULT,
-        .kv           = o->kv,
-        .threads      = (unsigned)o->threads,
-        .cpu_level    = o->cpu_level,
-        .npu_target   = o->npu_target,
-        .driver       = o->driver,
-        .kernels_dir  = o->kernels,
-        .plan_path    = o->plan,
-        .emu          = o->emu[0] ? o->emu : NULL,
-        .timeout_s    = o->timeout,
-        .no_fallback  = o->no_fallback,
-        .no_wait      = o->no_wait,
-        .no_cache     = o->no_cache,
-        .cancelled    = is_interrupted,
+        .mode = o->exact  ? NPU_MODE_EXACT
+                : o->fast ? NPU_MODE_FAST
+                          : NPU_MODE_DEFAULT,
+        .kv = o->kv,
+        .threads = (unsigned)o->threads,
+        .cpu_level = o->cpu_level,
+        .npu_target = o->npu_target,
+        .driver = o->driver,
+        .kernels_dir = o->kernels,
+        .plan_path = o->plan,
+        .emu = o->emu[0] ? o->emu : NULL,
+        .timeout_s = o->timeout,
+        .no_fallback = o->no_fallback,
+        .no_wait = o->no_wait,
+        .no_cache = o->no_cache,
+        .cancelled = is_interrupted,
     };
     if (isatty(STDERR_FILENO) && !o->quiet) p.progress = show_progress;
     return p;
@@ -126,7 +147,7 @@ npu_context_params cli_context_params(const cli_options *o) {
 
 int cli_check_target(const cli_options *o) {
     const npu_target_ops *target;
-    npu_error             err = {0};
+    npu_error err = {0};
     if (!o->npu_target) {
         if (o->driver) return cli_usage("--driver %s needs --npu-target", o->driver);
         return 0;
@@ -134,7 +155,8 @@ int cli_check_target(const cli_options *o) {
     return npu_target_find(o->npu_target, &target, &err) == NPU_OK ? 0 : cli_fail(&err);
 }
 
-/* --device npu or auto: the first NPU target that finds its device. NULL when none does; |*err| is the last one's reason. */
+/* --device npu or auto: the first NPU target that finds its device. NULL when none does; |*err| is the last one's
+ * reason. */
 static const char *find_npu(const cli_options *o, npu_error *err) {
     npu_target_params params = {.logger = cli_logger(o), .arch = NULL};
     npu_fail(err, NPU_NO_DEVICE, "device.none", "this build has no NPU target");
@@ -147,20 +169,20 @@ static const char *find_npu(const cli_options *o, npu_error *err) {
 }
 
 int cli_open_model(const cli_options *o, bool with_tokenizer, cli_session *out) {
-    *out    = (cli_session){0};
+    *out = (cli_session){0};
     int bad = cli_check_target(o);
     if (bad) return bad;
     if (!o->model) return cli_usage("no model: give one with --model FILE");
     npu_model_params params = {.logger = cli_logger(o), .no_tokenizer = !with_tokenizer};
-    npu_error        err    = {0};
+    npu_error err = {0};
     return npu_model_open(o->model, &params, &out->model, &err) == NPU_OK ? 0 : cli_fail(&err);
 }
 
 int cli_open_context(const cli_options *o, cli_session *session) {
     npu_context_params params = cli_context_params(o);
-    npu_error          err    = {0};
-    bool               want   = o->device && !strcmp(o->device, "npu");
-    bool               may    = !o->exact && !o->fast && (!o->device || !strcmp(o->device, "auto"));
+    npu_error err = {0};
+    bool want = o->device && !strcmp(o->device, "npu");
+    bool may = !o->exact && !o->fast && (!o->device || !strcmp(o->device, "auto"));
     if (!params.npu_target && (want || may)) params.npu_target = find_npu(o, &err);
     if (!params.npu_target && want) return cli_fail(&err);
     return npu_context_open(session->model, &params, &session->context, &err) == NPU_OK ? 0 : cli_fail(&err);
@@ -179,9 +201,9 @@ double cli_now(void) {
 }
 
 uint64_t cli_peak_memory(void) {
-    char     line[256];
+    char line[256];
     uint64_t kib = 0;
-    FILE    *f   = fopen("/proc/self/status", "r");
+    FILE *f = fopen("/proc/self/status", "r");
     while (f && fgets(line, sizeof line, f))
         if (!strncmp(line, "VmHWM:", 6)) kib = strtoull(line + 6, NULL, 10);
     if (f) fclose(f);
