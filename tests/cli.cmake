@@ -1,0 +1,1 @@
+npu_python_test(cli cli.py SANITIZED)

@@ -1,0 +1,120 @@
+"""The command line from outside: exit codes and one-line messages for every kind of wrong use, and what commands print.
+
+  python tests/cli.py
+"""
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+from npu_test import NPU, shared
+
+CASE = shared("refs/a/type-q4_0")
+MODEL = str(CASE / "model.gguf")
+FAILED = 0
+
+
+def expect(code, *args, says="", out=None, stdin=b""):
+    """Runs npu; the exit code and a part of the one line on stderr must be as given."""
+    global FAILED
+    done = subprocess.run([NPU, *map(str, args)], capture_output=True, timeout=60, input=stdin)
+    err = done.stderr.decode(errors="replace")
+    lines = [line for line in err.splitlines() if "error:" in line]
+    problem = None
+    if done.returncode != code:
+        problem = f"exit code {done.returncode}, expected {code}"
+    elif code != 0 and len(lines) != 1:
+        problem = f"{len(lines)} error lines, expected 1"
+    elif says and says not in (lines[0] if code else err):
+        problem = f"does not say {says!r}"
+    elif code != 0 and done.stdout:
+        problem = "printed something on stdout although it failed"
+    elif out is not None and out not in done.stdout.decode(errors="replace"):
+        problem = f"stdout does not hold {out!r}"
+    if problem:
+        FAILED += 1
+        print(f"FAIL npu {' '.join(map(str, args))}: {problem}\n  {err.strip()}")
+    return done.stdout
+
+
+def usage():
+    expect(2, "frobnicate", says="unknown command 'frobnicate'")
+    expect(2, "run", "--no-such-flag", says="unknown flag --no-such-flag")
+    expect(2, "run", "-m", MODEL, "--greedy", "3", says="npu run has no flag --greedy")
+    expect(2, "run", "-m", says="--model needs a value: FILE")
+    expect(2, "run", "-p", "x", says="no model")
+    expect(2, "run", "-m", MODEL, "-p", "x", "-f", "y", says="--prompt and --file contradict")
+    expect(2, "run", "-m", MODEL, "--exact", "--fast", "-p", "x", says="--exact and --fast contradict")
+    expect(2, "run", "-m", MODEL, "--exact", "--npu-target", "hexagon", "-p", "x", says="contradict")
+    expect(2, "run", "-m", MODEL, "--device", "cpu", "--npu-target", "hexagon", "-p", "x", says="contradict")
+    expect(2, "run", "-m", MODEL, "--device", "gpu", "-p", "x", says="'gpu' is not auto, cpu or npu")
+    expect(2, "run", "-m", MODEL, "--top-p", "1.5", "-p", "x", says="--top-p: '1.5' is not a number from 0 to 1")
+    expect(2, "run", "-m", MODEL, "--temp", "nan", "-p", "x", says="--temp")
+    expect(2, "run", "-m", MODEL, "-n", "-1", "-p", "x", says="--max-tokens: '-1' is not a whole number")
+    expect(2, "run", "-m", MODEL, "-n", "99999999999999999999", "-p", "x", says="--max-tokens")
+    expect(2, "run", "-m", MODEL, "--ctx", "0", "-p", "x", says="--ctx")
+    expect(2, "run", "-m", MODEL, "--raw=yes", "-p", "x", says="--raw takes no value")
+    expect(2, "info", says="npu info needs FILE")
+    expect(2, "info", MODEL, MODEL, says="one operand too many")
+    expect(2, "logits", "-m", MODEL, "--ids", "1,x", "-o", "/dev/null", says="is not a token id")
+    expect(2, "logits", "-m", MODEL, "--ids", "-5", "-o", "/dev/null", says="is not a token id")
+    expect(2, "logits", "-m", MODEL, "--ids", "", "-o", "/dev/null", says="no token id")
+    expect(2, "logits", "-m", MODEL, "--ids", "1", says="--output")
+    expect(2, "tokenize", "-m", MODEL, "--ids", "1", says="--ids needs --detokenize")
+
+
+def refusals():
+    for command in ("run", "bench", "plan"):
+        expect(3, command, "-m", "/no/such/model", "--npu-target", "nosuch",
+               says="--npu-target nosuch: this build has no such target (compiled: ")
+    expect(3, "run", "-m", MODEL, "--npu-target", "host", "-p", "x", says="--npu-target host: this build has no such target")
+    expect(3, "run", "-m", MODEL, "--npu-target", "null", "-p", "x", says="--npu-target null: this build has no such target")
+    expect(1, "run", "-m", "/no/such/model", "-p", "x", says="/no/such/model")
+    expect(3, "logits", "-m", MODEL, "--ids", "320", "-o", "/dev/null", says="320")
+    expect(3, "logits", "-m", MODEL, "--ids", "1,2,3,4,5", "--ctx", "3", "--greedy", "1", says="3")
+    expect(3, "logits", "-m", MODEL, "--ids", "1", "--cpu-level", "nonesuch", "-o", "/dev/null", says="nonesuch")
+    expect(3, "logits", "-m", MODEL, "--ids", "1", "--kv", "q3_k", "-o", "/dev/null", says="q3_k")
+    expect(1, "logits", "-m", MODEL, "--ids", "1", "-o", "/no/such/dir/x", says="/no/such/dir/x")
+    expect(1, "logits", "-m", MODEL, "--ids", "@/no/such/ids", "-o", "/dev/null", says="/no/such/ids")
+
+
+def prints():
+    expect(0, "--version", out="npu ")
+    expect(0, "--help", out="npu run")
+    for command in ("run", "bench", "logits", "tokenize", "eval", "info", "plan", "devices", "conform"):
+        expect(0, command, "--help", out=f"npu {command}")
+    expect(0, "info", MODEL, out="general.architecture")
+    facts = json.loads(expect(0, "info", MODEL, "--json"))
+    assert facts["keys"]["general.architecture"] == "llama" and facts["tensors"], facts
+    assert any(row["target"] == "host" and row["usable"] for row in json.loads(expect(0, "devices", "--json")))
+
+
+def logits():
+    ref = json.loads((CASE / "ref.json").read_text())
+    ids = ",".join(map(str, ref["prompt_ids"]))
+    with tempfile.TemporaryDirectory() as d:
+        out, id_file = pathlib.Path(d) / "l.f32", pathlib.Path(d) / "ids"
+        id_file.write_text(ids.replace(",", "\n") + "\n")
+        expect(0, "logits", "-m", MODEL, "--ids", ids, "-o", out)
+        first = out.read_bytes()
+        assert len(first) == 4 * ref["n_vocab"] * len(ref["prompt_ids"])
+        expect(0, "logits", "-m", MODEL, "--ids", f"@{id_file}", "-o", out)
+        assert out.read_bytes() == first
+        line = expect(0, "logits", "-m", MODEL, "--ids", ids, "--exact", "--greedy", "24").decode()
+        assert [int(x) for x in line.split(",")] == ref["greedy_ids"], line
+        assert struct.unpack("<f", first[:4])[0] == struct.unpack("<f", first[:4])[0], "NaN"
+
+
+def main():
+    usage()
+    refusals()
+    prints()
+    logits()
+    print(f"{FAILED} failed")
+    return 1 if FAILED else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
