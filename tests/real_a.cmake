@@ -1,0 +1,5 @@
+foreach(model smollm2-135m gemma-3-270m)
+  foreach(mode exact default)
+    npu_python_test(real_a.${model}.${mode} real_a.py ${mode} ${model} TIMEOUT 900)
+  endforeach()
+endforeach()
