@@ -1,0 +1,107 @@
+/* npu run: continues one prompt, or talks on a terminal until its end. */
+#include <editline/readline.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/generate.h"
+#include "cli/profile.h"
+
+static double rate(uint32_t tokens, double seconds) {
+    return seconds > 0 ? tokens / seconds : 0;
+}
+
+static void print_figures(const cli_options *o, const cli_figures *f) {
+    if (o->quiet) return;
+    fprintf(stderr, "\n[prompt %u tokens, %.1f tok/s; answer %u tokens, %.1f tok/s; %s]\n", f->prompt_tokens,
+            rate(f->prompt_tokens, f->prefill_s), f->tokens, rate(f->tokens, f->decode_s), cli_end_text(f->end));
+}
+
+static void print_json(const cli_generator *g, const cli_figures *f, const cli_session *session) {
+    npu_counters c;
+    npu_context_counters(session->context, &c);
+    json_t *root = json_pack("{s:s%, s:s, s:I, s:I, s:f, s:f, s:I, s:I, s:I}", "text", g->text.data ? g->text.data : "",
+                             g->text.n, "end", cli_end_text(f->end), "prompt_tokens", (json_int_t)f->prompt_tokens,
+                             "tokens", (json_int_t)f->tokens, "prefill_tok_s", rate(f->prompt_tokens, f->prefill_s),
+                             "decode_tok_s", rate(f->tokens, f->decode_s), "ops_device", (json_int_t)c.ops_device,
+                             "ops_host", (json_int_t)c.ops_host, "ops_fallback", (json_int_t)c.ops_fallback);
+    json_dumpf(root, stdout, JSON_INDENT(1));
+    putchar('\n');
+    json_decref(root);
+}
+
+static npu_status tokenize(const npu_model *model, const char *text, size_t size, bool first, int32_t **ids, size_t *n,
+                           npu_error *err) {
+    unsigned flags = NPU_TOKENIZE_SPECIAL | (first ? NPU_TOKENIZE_BOS : 0);
+    *ids = NULL;
+    NPU_TRY(npu_model_tokenize(model, text, size, flags, NULL, 0, n, err));
+    *ids = malloc((*n + 1) * sizeof **ids);
+    if (!*ids) return npu_fail(err, NPU_NO_MEMORY, "run.memory", "no memory for %zu tokens", *n);
+    return npu_model_tokenize(model, text, size, flags, *ids, *n, n, err);
+}
+
+static int answer(const cli_options *o, cli_session *session, cli_generator *g, const char *text, size_t size,
+                  bool first) {
+    int32_t *ids;
+    size_t n;
+    npu_error err = {0};
+    cli_figures figures;
+    npu_status status = tokenize(session->model, text, size, first, &ids, &n, &err);
+    if (status == NPU_OK && n == 0)
+        status =
+            npu_fail(&err, NPU_INVALID, "run.empty", "the prompt is empty and the model has no token to begin with");
+    if (status == NPU_OK) status = cli_generate(g, ids, n, &figures, &err);
+    free(ids);
+    if (status != NPU_OK) return cli_fail(&err);
+    if (o->json)
+        print_json(g, &figures, session);
+    else
+        putchar('\n');
+    print_figures(o, &figures);
+    return 0;
+}
+
+static int talk(const cli_options *o, cli_session *session, cli_generator *g) {
+    bool first = true;
+    if (!o->quiet) fputs("Each line continues the text. Ctrl-C ends an answer, Ctrl-D leaves.\n", stderr);
+    using_history();
+    for (char *line; (line = readline("> ")); free(line)) {
+        if (!*line) continue;
+        add_history(line);
+        cli_interrupted = 0;
+        int bad = answer(o, session, g, line, strlen(line), first);
+        if (bad && bad != CLI_EXIT_CANCELLED) {
+            free(line);
+            return bad;
+        }
+        first = false;
+    }
+    putchar('\n');
+    return 0;
+}
+
+int cli_run(const cli_options *o) {
+    char *prompt = NULL;
+    size_t size = 0;
+    if (!o->model) return cli_usage("no model: give one with --model FILE");
+    int bad = cli_check_target(o);
+    if (!bad) bad = cli_read_prompt(o, &prompt, &size);
+    if (bad) return bad;
+
+    cli_session session = {0};
+    cli_generator g = {0};
+    cli_profile profile = {0};
+    cli_catch_interrupt();
+    bad = cli_open_model(o, true, &session);
+    if (!bad) bad = cli_open_context(o, &session);
+    if (!bad && o->profile) cli_profile_start(&profile, session.context);
+    if (!bad) bad = cli_generator_open(o, &session, &g);
+    if (!bad) bad = prompt ? answer(o, &session, &g, prompt, size, true) : talk(o, &session, &g);
+    if (!bad && o->profile) cli_profile_print(&profile, stderr);
+    cli_generator_close(&g);
+    cli_close(&session);
+    free(prompt);
+    return bad;
+}

@@ -1,0 +1,134 @@
+#include "cli/generate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+
+int cli_generator_open(const cli_options *o, const cli_session *session, cli_generator *g) {
+    npu_sampler_params sampling = {.temperature = (float)o->temp,
+                                   .top_k = (uint32_t)o->top_k,
+                                   .top_p = (float)o->top_p,
+                                   .min_p = (float)o->min_p,
+                                   .seed = (uint64_t)o->seed};
+    npu_model_info info;
+    npu_error err = {0};
+    size_t lengths[CLI_LIST_MAX], n = 0;
+    *g = (cli_generator){
+        .context = session->context, .out = o->json ? NULL : stdout, .last = -1, .limit = o->time_limit};
+    g->tokens = o->given[CLI_OPT_max_tokens] ? o->max_tokens : -1;
+    for (; o->stop[n]; n++) lengths[n] = strlen(o->stop[n]);
+    npu_model_get_info(session->model, &info);
+    if (npu_sampler_create(&sampling, info.n_vocab, &g->sampler, &err) != NPU_OK ||
+        npu_detokenizer_create(session->model->tokenizer, (npu_decode_flags){.continues = true}, &g->detokenizer,
+                               &err) != NPU_OK ||
+        npu_stop_create(o->stop, lengths, n, &g->stop, &err) != NPU_OK)
+        return cli_fail(&err);
+    return 0;
+}
+
+void cli_generator_close(cli_generator *g) {
+    npu_sampler_free(g->sampler);
+    npu_detokenizer_free(g->detokenizer);
+    npu_stop_free(g->stop);
+    npu_text_free(&g->text);
+}
+
+static void give(void *context, const char *text, size_t n) {
+    cli_generator *g = context;
+    if (g->out) {
+        fwrite(text, 1, n, g->out);
+        fflush(g->out);
+    }
+    npu_status status = npu_text_add(&g->text, text, n, NULL);
+    if (g->status == NPU_OK) g->status = status;
+}
+
+/* Computes the prompt, after the token that the last answer ended with. */
+static npu_status prefill(cli_generator *g, const int32_t *prompt, size_t n, npu_error *err) {
+    uint32_t used = npu_seq_length(g->context, 0), ctx = npu_context_ctx(g->context);
+    size_t total = n + (g->last >= 0);
+    if (total > ctx - used)
+        return npu_fail(err, NPU_REFUSED, "run.ctx_too_small",
+                        "the prompt has %zu tokens, the context has room for %u of %u "
+                        "(--ctx)",
+                        n, ctx - used, ctx);
+    npu_row *rows = calloc(total, sizeof *rows);
+    if (!rows) return npu_fail(err, NPU_NO_MEMORY, "run.memory", "no memory for %zu tokens", n);
+    size_t at = 0;
+    if (g->last >= 0) rows[at++].token = g->last;
+    for (size_t i = 0; i < n; i++) {
+        rows[at++].token = prompt[i];
+        npu_sampler_accept(g->sampler, prompt[i]);
+    }
+    rows[total - 1].logits = true;
+    npu_status status = npu_decode(g->context, rows, (uint32_t)total, err);
+    free(rows);
+    return status;
+}
+
+/* Whether the answer ends before another token is computed. */
+static bool ends(const cli_generator *g, double started, uint32_t tokens, cli_end *end) {
+    if (cli_interrupted) return *end = CLI_END_INTERRUPT, true;
+    if (g->tokens >= 0 && tokens >= g->tokens) return *end = CLI_END_TOKENS, true;
+    if (g->limit > 0 && cli_now() - started >= g->limit) return *end = CLI_END_TIME, true;
+    return false;
+}
+
+static npu_status next_token(cli_generator *g, const npu_model *model, cli_figures *f, bool *done, npu_error *err) {
+    const char *text;
+    size_t len;
+    int32_t id;
+    NPU_TRY(npu_sampler_sample(g->sampler, npu_logits(g->context, 0), NULL, &id, err));
+    npu_sampler_accept(g->sampler, id);
+    g->last = id;
+    if (npu_model_token_is_end(model, id)) {
+        f->end = CLI_END_OF_TEXT;
+        *done = true;
+        return NPU_OK;
+    }
+    f->tokens++;
+    NPU_TRY(npu_detokenizer_push(g->detokenizer, id, &text, &len, err));
+    if (npu_stop_push(g->stop, text, len, give, g)) {
+        f->end = CLI_END_STOP;
+        *done = true;
+    }
+    return NPU_OK;
+}
+
+npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_figures *f, npu_error *err) {
+    double started = cli_now();
+    bool done = false;
+    *f = (cli_figures){.prompt_tokens = (uint32_t)n};
+    g->text.n = 0;
+    NPU_TRY(prefill(g, prompt, n, err));
+    g->last = -1;
+    double prefilled = cli_now();
+    f->prefill_s = prefilled - started;
+    while (!done && !ends(g, started, f->tokens, &f->end)) {
+        if (g->last >= 0) {
+            if (npu_seq_length(g->context, 0) == npu_context_ctx(g->context)) {
+                f->end = CLI_END_CONTEXT;
+                break;
+            }
+            npu_row row = {.token = g->last, .logits = true};
+            npu_status status = npu_decode(g->context, &row, 1, err);
+            if (status == NPU_CANCELLED) continue; /* ends() sees the interrupt */
+            if (status != NPU_OK) return status;
+        }
+        NPU_TRY(next_token(g, g->context->model, f, &done, err));
+    }
+    f->decode_s = cli_now() - prefilled;
+    const char *text;
+    size_t len;
+    npu_detokenizer_finish(g->detokenizer, &text, &len);
+    npu_stop_push(g->stop, text, len, give, g);
+    npu_stop_finish(g->stop, give, g);
+    return g->status == NPU_OK ? NPU_OK : npu_fail(err, g->status, "run.memory", "no memory for the answer's text");
+}
+
+const char *cli_end_text(cli_end end) {
+    static const char *const texts[] = {"end of text",     "--max-tokens reached", "end of the context (--ctx)",
+                                        "a --stop string", "--time-limit reached", "interrupted"};
+    return texts[end];
+}

@@ -1,0 +1,52 @@
+/* One answer: prompt tokens in, text out as it comes, until something ends it. Used by npu run, once or again and
+ * again. */
+#ifndef NPU_CLI_GENERATE_H
+#define NPU_CLI_GENERATE_H
+
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "sample/sampler.h"
+#include "sample/stop.h"
+#include "tokenizer/detokenizer.h"
+
+typedef enum cli_end {
+    CLI_END_OF_TEXT,
+    CLI_END_TOKENS,
+    CLI_END_CONTEXT,
+    CLI_END_STOP,
+    CLI_END_TIME,
+    CLI_END_INTERRUPT
+} cli_end;
+
+typedef struct cli_generator {
+    npu_context *context;
+    npu_sampler *sampler;
+    npu_detokenizer *detokenizer;
+    npu_stop *stop;
+    FILE *out;         /* where text goes as it comes; NULL = nowhere */
+    npu_text text;     /* the whole answer */
+    int32_t last;      /* the token that was sampled last and is not yet in the context; -1 = none */
+    double limit;      /* seconds; 0 = none */
+    int64_t tokens;    /* most tokens of an answer; -1 = no limit */
+    npu_status status; /* of writing the text */
+} cli_generator;
+
+typedef struct cli_figures {
+    cli_end end;
+    uint32_t prompt_tokens, tokens;
+    double prefill_s, decode_s;
+} cli_figures;
+
+/* Made for one context from the flags. Returns 0 or an exit code after printing. */
+int cli_generator_open(const cli_options *o, const cli_session *session, cli_generator *out);
+void cli_generator_close(cli_generator *g);
+
+/* Appends the prompt to sequence 0 and generates. A prompt that does not fit is refused with both numbers before any of
+ * it is computed; CANCELLED when interrupted while the prompt is computed. */
+npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_figures *out, npu_error *err);
+
+/* "end of text", "--max-tokens reached", … */
+const char *cli_end_text(cli_end end);
+
+#endif
