@@ -1,0 +1,48 @@
+/* npu conform: every op of a target on random shapes and strides against the host's plain reference. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "conform/conform.h"
+
+static void report_case(void *user, const npu_conform_report *r) {
+    const cli_options *o = user;
+    if (r->verdict == NPU_CONFORM_FAIL)
+        printf("FAIL %s %s seed %llu (%s): %s\n  repeat: npu conform %s\n", r->op, r->type, (unsigned long long)r->seed,
+               r->shapes, r->why, r->repeat);
+    else if (o->verbose)
+        printf("%s %s %s seed %llu (%s) %s\n", r->verdict == NPU_CONFORM_PASS ? "pass" : "skip", r->op, r->type,
+               (unsigned long long)r->seed, r->shapes, r->why);
+}
+
+static int run_cases(const cli_options *o, npu_target *target) {
+    npu_conform_params p = {
+        .target = target, .op = o->op, .type = o->type, .cases = (uint32_t)o->cases, .seed = (uint64_t)o->seed};
+    npu_conform_totals totals = {0};
+    npu_error err = {0};
+    if (npu_conform_run(&p, report_case, (void *)o, &totals, &err) != NPU_OK) return cli_fail(&err);
+    printf("%s (%s), seed %lld: %u passed, %u failed, %u skipped\n", target->ops->name, target->caps.device,
+           (long long)o->seed, totals.passed, totals.failed, totals.skipped);
+    return totals.failed ? CLI_EXIT_FAILED : 0;
+}
+
+int cli_conform(const cli_options *o) {
+    int bad = cli_check_target(o);
+    if (bad) return bad;
+    const npu_target_ops *ops = &npu_target_host;
+    npu_target *target = NULL;
+    npu_error err = {0};
+    npu_target_params params = {.logger = cli_logger(o),
+                                .mode = o->exact ? NPU_MODE_EXACT : NPU_MODE_DEFAULT,
+                                .n_threads = (unsigned)o->threads,
+                                .cpu_level = o->cpu_level,
+                                .driver = o->driver,
+                                .timeout_s = o->timeout,
+                                .emu = o->emu[0] ? o->emu : NULL,
+                                .no_wait = o->no_wait};
+    if (o->npu_target && npu_target_find(o->npu_target, &ops, &err) != NPU_OK) return cli_fail(&err);
+    if (ops->open(&params, NULL, o->kernels, &target, &err) != NPU_OK) return cli_fail(&err);
+    bad = run_cases(o, target);
+    ops->close(target);
+    return bad;
+}
