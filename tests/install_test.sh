@@ -12,16 +12,8 @@ libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 flags=$(pkg-config --define-variable=prefix="$prefix" --define-variable=libdir="$libdir" \
     --define-variable=includedir="$prefix/include" --cflags --libs npu)
-cat >"$prefix/user.c" <<'END'
-#include <npu/status.h>
-#include <string.h>
-int main(void) {
-    return strcmp(npu_status_name(NPU_DEVICE_LOST), "device_lost");
-}
-END
 # shellcheck disable=SC2086 # a list of flags
-cc -std=c11 -Wall -Wextra -Werror -pedantic "$prefix/user.c" -o "$prefix/user" $flags
-LD_LIBRARY_PATH="$libdir" "$prefix/user"
+cc -std=c11 -Wall -Wextra -Werror -pedantic "$NPU_SOURCE/examples/generate.c" -o "$prefix/generate" $flags
 
 for header in "$prefix"/include/npu/*.h; do
     printf '#include <npu/%s>\nint npu_used;\n' "$(basename "$header")" >"$prefix/alone.c"
@@ -31,3 +23,10 @@ done
 
 strange=$(nm -D --defined-only "$libdir/libnpu.so" | awk '$3 !~ /^npu_/ { print $3 }')
 [ -z "$strange" ] || { echo "libnpu.so shows: $strange" && exit 1; }
+
+# The example answers as the program does.
+model=$("$NPU_SOURCE/scripts/models" --cached smollm2) || { echo "not available: model smollm2" && exit 77; }
+prompt="The capital of France is"
+example=$(LD_LIBRARY_PATH="$libdir" "$prefix/generate" "$model" "$prompt" 6)
+program=$("$prefix/bin/npu" run -q -m "$model" -p "$prompt" -n 6 --device cpu --raw)
+[ -n "$example" ] && [ "$example" = "$program" ] || { echo "example: $example; program: $program" && exit 1; }

@@ -22,6 +22,7 @@
 #include "npu/log.h"
 #include "npu/mode.h"
 #include "npu/model.h"
+#include "npu/sampler.h"
 #include "npu/status.h"
 
 #ifdef __cplusplus

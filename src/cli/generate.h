@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "sample/sampler.h"
+#include "npu/sampler.h"
 #include "sample/stop.h"
 #include "tokenizer/detokenizer.h"
 

@@ -1,4 +1,4 @@
-#include "sample/sampler.h"
+#include "npu/sampler.h"
 
 #include <float.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "sample/rng.h"
-#include "sample/sampler.h"
+#include "npu/sampler.h"
 
 enum { N = 8, DRAWS = 20000 };
 

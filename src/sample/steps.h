@@ -3,7 +3,7 @@
 #define NPU_SAMPLE_STEPS_H
 
 #include "sample/rng.h"
-#include "sample/sampler.h"
+#include "npu/sampler.h"
 
 typedef struct npu__candidate {
     double p; /* probability or another key, as the step at work needs it */

@@ -4,16 +4,20 @@
  * temperature); the draw. Temperature 0 takes the best token after bias, mask and penalties. Mirostat replaces the
  * cutting steps. Equal logits are ordered by id and all sums are made in one order with our own exp and log, so the
  * same logits and seed give the same token on every machine. Nothing is allocated after creation. One thread at a time.
- * Callers: cli/, serve/.
  */
-#ifndef NPU_SAMPLE_SAMPLER_H
-#define NPU_SAMPLE_SAMPLER_H
+#ifndef NPU_SAMPLER_H
+#define NPU_SAMPLER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "npu/api.h"
 #include "npu/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct npu_logit_bias {
     int32_t id;
@@ -22,13 +26,12 @@ typedef struct npu_logit_bias {
 
 /* {0} is greedy sampling. For every step, 0 turns it off. */
 typedef struct npu_sampler_params {
-    float temperature; /* 0: greedy; else logits are divided by it */
-    uint32_t top_k;    /* the k most likely */
-    float top_p;       /* the most likely whose probabilities reach p together; 1 is off too */
-    float min_p;       /* those at least this part as likely as the best */
-    float typical_p;   /* those of nearly expected surprise that reach p together; 1 is off too */
-    float
-        repeat_penalty; /* positive logits of recent tokens are divided by it, negative ones multiplied; 1 is off too */
+    float temperature;       /* 0: greedy; else logits are divided by it */
+    uint32_t top_k;          /* the k most likely */
+    float top_p;             /* the most likely whose probabilities reach p together; 1 is off too */
+    float min_p;             /* those at least this part as likely as the best */
+    float typical_p;         /* those of nearly expected surprise that reach p together; 1 is off too */
+    float repeat_penalty;    /* recent tokens: positive logits are divided by it, negative multiplied; 1 is off too */
     float frequency_penalty; /* taken from a recent token's logit for each time it occurs */
     float presence_penalty;  /* taken once */
     uint32_t penalty_window; /* how many tokens are recent; 0: 64 */
@@ -45,19 +48,24 @@ typedef struct npu_sampler_params {
 typedef struct npu_sampler npu_sampler;
 
 /* |params| is copied; NULL is {0}. INVALID ("sample.param", "sample.order", "sample.bias") names the parameter. */
-npu_status npu_sampler_create(const npu_sampler_params *params, uint32_t n_vocab, npu_sampler **out, npu_error *err);
-void npu_sampler_free(npu_sampler *s);
+NPU_API npu_status npu_sampler_create(const npu_sampler_params *params, uint32_t n_vocab, npu_sampler **out,
+                                      npu_error *err);
+NPU_API void npu_sampler_free(npu_sampler *s);
 
 /* Chooses a token from |n_vocab| logits. |allowed| is NULL or a bit for each token (64 in a word, lowest first); others
  * are not chosen. INVALID ("sample.not_finite": a logit is NaN or infinite, named; "sample.no_token": nothing is
  * allowed). */
-npu_status npu_sampler_sample(npu_sampler *s, const float *logits, const uint64_t *allowed, int32_t *id,
-                              npu_error *err);
+NPU_API npu_status npu_sampler_sample(npu_sampler *s, const float *logits, const uint64_t *allowed, int32_t *id,
+                                      npu_error *err);
 
 /* Tells the sampler which token came into the text, from the prompt or sampled: the penalties look at these. */
-void npu_sampler_accept(npu_sampler *s, int32_t id);
+NPU_API void npu_sampler_accept(npu_sampler *s, int32_t id);
 
 /* As new, with another seed: no recent tokens, mirostat at its start. */
-void npu_sampler_reset(npu_sampler *s, uint64_t seed);
+NPU_API void npu_sampler_reset(npu_sampler *s, uint64_t seed);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
