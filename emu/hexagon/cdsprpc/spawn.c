@@ -107,6 +107,7 @@ static int spawn(const struct start *start, pid_t *pid) {
     return result;
 }
 
+// A program that ends with a failure status ended by an exception too: sanitizers end so.
 static remote_rpc_status_flags_t end_of(const struct emu_block *block, const siginfo_t *info) {
     switch (block->exit_kind) {
     case EMU_EXIT_RESTART:
@@ -116,7 +117,7 @@ static remote_rpc_status_flags_t end_of(const struct emu_block *block, const sig
     case EMU_EXIT_ASKED:
         return FASTRPC_USER_PD_EXIT;
     default:
-        return info->si_code == CLD_EXITED ? FASTRPC_USER_PD_EXIT : FASTRPC_USER_PD_EXCEPTION;
+        return info->si_code == CLD_EXITED && !info->si_status ? FASTRPC_USER_PD_EXIT : FASTRPC_USER_PD_EXCEPTION;
     }
 }
 

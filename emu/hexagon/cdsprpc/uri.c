@@ -63,25 +63,30 @@ static unsigned levels(const char *names[4]) {
     return n;
 }
 
-static int is_file(const char *path) {
+// Makes FOLDER/NAME.SUFFIX (no suffix when it is NULL) and says whether it is a file.
+static int try_file(char *path, size_t bytes, const char *folder, int folder_length, const char *name, int name_length,
+                    const char *suffix) {
+    char made[EMU_PATH_BYTES];
     struct stat info;
-    return !stat(path, &info) && S_ISREG(info.st_mode);
+    int n = snprintf(made, sizeof made, "%.*s/%.*s%s%s", folder_length, folder, name_length, name, suffix ? "." : "",
+                     suffix ? suffix : "");
+    if (n <= 0 || (size_t)n >= sizeof made || (size_t)n >= bytes || stat(made, &info) || !S_ISREG(info.st_mode))
+        return 0;
+    memcpy(path, made, (size_t)n + 1);
+    return 1;
 }
 
-static int find_in(const char *directory, int length, const char *library, enum emu_driver driver, char *path,
+static int find_in(const char *folder, int length, const char *library, enum emu_driver driver, char *path,
                    size_t bytes) {
     const char *dot = strrchr(library, '.'), *names[4];
-    int stem = dot ? (int)(dot - library) : (int)strlen(library);
-    if (driver == EMU_DRIVER_QEMU) {
-        snprintf(path, bytes, "%.*s/%.*s.elf", length, directory, stem, library);
-        return is_file(path) ? 0 : -1;
-    }
+    int whole = (int)strlen(library), stem = dot ? (int)(dot - library) : whole;
+    char suffix[32];
+    if (driver == EMU_DRIVER_QEMU) return try_file(path, bytes, folder, length, library, stem, "elf") ? 0 : -1;
     for (unsigned i = 0, n = levels(names); i < n; i++) {
-        snprintf(path, bytes, "%.*s/%.*s.%s.so", length, directory, stem, library, names[i]);
-        if (is_file(path)) return 0;
+        snprintf(suffix, sizeof suffix, "%s.so", names[i]);
+        if (try_file(path, bytes, folder, length, library, stem, suffix)) return 0;
     }
-    snprintf(path, bytes, "%.*s/%s", length, directory, library);
-    return is_file(path) ? 0 : -1;
+    return try_file(path, bytes, folder, length, library, whole, NULL) ? 0 : -1;
 }
 
 static int find_along(const char *list, const char *library, enum emu_driver driver, const char *domain, char *path,

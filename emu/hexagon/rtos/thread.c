@@ -228,9 +228,11 @@ EMU_API int qurt_thread_set_priority(qurt_thread_t thread, unsigned short priori
 
 EMU_API void qurt_thread_get_name(char *name, unsigned char bytes) {
     struct thread *t = current();
+    size_t n;
     if (!bytes) return;
-    strncpy(name, t ? t->name : "", bytes - 1);
-    name[bytes - 1] = 0;
+    n = t ? strnlen(t->name, bytes - 1u) : 0;
+    if (n) memcpy(name, t->name, n);
+    name[n] = 0;
 }
 
 EMU_API void qurt_sleep(unsigned long long microseconds) {

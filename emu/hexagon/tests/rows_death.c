@@ -20,9 +20,9 @@ static int on_status(void *context, int domain, int session, remote_rpc_status_f
     return 0;
 }
 
-static void wait_for(volatile int *value, int expected) {
+static int wait_for(const volatile int *value, int expected) {
     for (int i = 0; i < 400 && *value != expected; i++) usleep(5000);
-    EQUAL(*value, expected);
+    return *value;
 }
 
 static struct kit_queue open_watched(void) {
@@ -40,7 +40,7 @@ static void after_death(struct kit_queue *q, int code) {
     uint32_t words[2];
     remote_handle64 other;
     EQUAL(kit_receive(q, words, 2000000), AEE_EINTERRUPTED);
-    wait_for(&errors, 1);
+    EQUAL(wait_for(&errors, 1), 1);
     EQUAL(error_code, code);
     EQUAL(kit_call(q->handle, PROBE_CLOSES, NULL, NULL), AEE_ECONNRESET);
     EQUAL(kit_send(q, PROBE_PACKET_ECHO, 1), AEE_EINTERRUPTED);
@@ -63,7 +63,7 @@ static void exception_in_queue(void) {
     statuses[FASTRPC_USER_PD_EXCEPTION] = 0;
     EQUAL(kit_send(&q, PROBE_PACKET_CRASH, 0), 0);
     after_death(&q, AEE_ENOSUCH);
-    wait_for(&statuses[FASTRPC_USER_PD_EXCEPTION], 1);
+    EQUAL(wait_for(&statuses[FASTRPC_USER_PD_EXCEPTION], 1), 1);
 }
 
 static void exception_in_invoke(void) {
@@ -76,7 +76,7 @@ static void exit_in_invoke(void) {
     struct kit_queue q = open_watched();
     statuses[FASTRPC_USER_PD_EXIT] = 0;
     EQUAL(kit_call(q.handle, PROBE_EXIT, NULL, NULL), (int)0x8000040Du);
-    wait_for(&statuses[FASTRPC_USER_PD_EXIT], 1);
+    EQUAL(wait_for(&statuses[FASTRPC_USER_PD_EXIT], 1), 1);
     after_death(&q, AEE_ENOSUCH);
 }
 
@@ -96,7 +96,7 @@ static void killed_while_blocked(void) {
     pthread_create(&thread, NULL, kill_soon, NULL);
     EQUAL(kit_receive(&q, words, DSPQUEUE_TIMEOUT_NONE), AEE_EINTERRUPTED);
     pthread_join(thread, NULL);
-    wait_for(&statuses[FASTRPC_USER_PD_FORCE_KILL], 1);
+    EQUAL(wait_for(&statuses[FASTRPC_USER_PD_FORCE_KILL], 1), 1);
     after_death(&q, AEE_ENOSUCH);
 }
 
@@ -117,7 +117,7 @@ static void restart(void) {
     kit_set("fault", "dsp3:invoke@1=restart");
     EQUAL(kit_call(q.handle, PROBE_CLOSES, NULL, NULL), AEE_ECONNRESET);
     kit_set("fault", "off");
-    wait_for(&statuses[FASTRPC_DSP_SSR], 2); // of both sessions
+    EQUAL(wait_for(&statuses[FASTRPC_DSP_SSR], 2), 2); // of both sessions
     for (int i = 0; i < 200 && kit_call(other, PROBE_CLOSES, NULL, NULL) != AEE_ECONNRESET; i++) usleep(5000);
     EQUAL(kit_call(other, PROBE_CLOSES, NULL, NULL), AEE_ECONNRESET); // the whole DSP
     kit_close(other);

@@ -54,8 +54,9 @@ static inline void qurt_thread_attr_init(qurt_thread_attr_t *attr) {
 }
 
 static inline void qurt_thread_attr_set_name(qurt_thread_attr_t *attr, const char *name) {
-    strncpy(attr->name, name, sizeof attr->name - 1);
-    attr->name[sizeof attr->name - 1] = 0;
+    size_t n = strnlen(name, sizeof attr->name - 1);
+    memcpy(attr->name, name, n);
+    attr->name[n] = 0;
 }
 
 static inline void qurt_thread_attr_set_stack_size(qurt_thread_attr_t *attr, unsigned int bytes) {
