@@ -144,6 +144,7 @@ static const char *const counters[EMU_COUNTERS] = {[EMU_COUNT_MAPPED_BYTES] = "m
                                                    [EMU_COUNT_INVOKES] = "invokes",
                                                    [EMU_COUNT_CACHE_OPS] = "cache_ops",
                                                    [EMU_COUNT_POWER_VOTES] = "power_votes",
+                                                   [EMU_COUNT_POWER_TYPES] = "power_types",
                                                    [EMU_COUNT_SMALL_STACKS] = "small_stacks",
                                                    [EMU_COUNT_EVENTS] = "events"};
 

@@ -26,6 +26,7 @@ enum emu_counter {
     EMU_COUNT_INVOKES,
     EMU_COUNT_CACHE_OPS,
     EMU_COUNT_POWER_VOTES,
+    EMU_COUNT_POWER_TYPES, // one bit for each type of vote that came
     EMU_COUNT_SMALL_STACKS,
     EMU_COUNT_EVENTS,
     EMU_COUNTERS

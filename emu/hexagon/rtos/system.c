@@ -174,6 +174,7 @@ EMU_API int HAP_power_set(void *context, HAP_power_request_t *request) {
         return AEE_EUNSUPPORTED;
     if (request->type == HAP_power_set_HMX_v2 && !emu_block->hmx_v2) return AEE_EUNSUPPORTED;
     emu_count(EMU_COUNT_POWER_VOTES, 1);
+    atomic_fetch_or(&emu_block->counters[EMU_COUNT_POWER_TYPES], (uint64_t)1 << request->type);
     return AEE_SUCCESS;
 }
 

@@ -82,17 +82,12 @@ static struct thread *current(void) {
     return self;
 }
 
-// How deep the stack went: the lowest word that is not zero.
+// How deep the stack went: the lowest word that is not zero. Pages never touched read as zeros and stay shared.
 static size_t stack_used(const struct thread *t) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    unsigned char resident[64];
-    for (size_t at = 0; at < t->stack_bytes; at += page) {
-        const uint64_t *words = (const uint64_t *)(const void *)(t->stack + at);
-        if (mincore(t->stack + at, page, resident) || !(resident[0] & 1)) continue;
-        for (size_t i = 0; i < page / sizeof *words; i++)
-            if (words[i]) return t->stack_bytes - at - i * sizeof *words;
-    }
-    return 0;
+    const uint64_t *words = (const uint64_t *)(const void *)t->stack;
+    size_t count = t->stack_bytes / sizeof *words, i = 0;
+    while (i < count && !words[i]) i++;
+    return (count - i) * sizeof *words;
 }
 
 // Runs on the ending thread. A joinable thread stays until it is joined; a legacy one that ended is gone for join.

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 struct kit_library lib;
 bool kit_qemu;
+char *kit_library_path, *kit_program_folder;
 static jmp_buf out_of_row;
 
 void kit_fail(const char *file, int line, const char *text, long long got) {
@@ -97,6 +99,29 @@ int kit_receive(struct kit_queue *q, uint32_t words[2], uint32_t timeout_us) {
     return lib.dspqueue_read(q->queue, &flags, 0, &count, NULL, 8, &length, (uint8_t *)words, timeout_us);
 }
 
+bool kit_runs(int pid) {
+    char path[64], text[256] = {0}, *state;
+    FILE *file;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    file = fopen(path, "r");
+    if (!file) return false;
+    if (!fread(text, 1, sizeof text - 1, file)) text[0] = 0;
+    fclose(file);
+    state = strrchr(text, ')');
+    return state && state[1] && state[2] != 'Z';
+}
+
+// The other half of "death: of the host process": opens a session, tells its process, and is killed.
+static int be_orphaned(void) {
+    remote_handle64 handle;
+    unsigned long long pid;
+    if (kit_try_open(0, &handle) || lib.npu_emu_query(CDSP, "pid", &pid)) return 1;
+    printf("%llu\n", pid);
+    fflush(stdout);
+    kill(getpid(), SIGKILL);
+    return 1;
+}
+
 static int load(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -149,6 +174,9 @@ int main(int argc, char **argv) {
     if (load(argv[1])) return 1;
     lib.npu_emu_configure("driver", argv[2]);
     lib.npu_emu_configure("program", argv[3]);
+    kit_library_path = argv[1];
+    kit_program_folder = argv[3];
+    if (argc > 4 && !strcmp(argv[4], "--orphan")) return be_orphaned();
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (run_rows(all[i], argc > 4 ? argv[4] : NULL, &count)) return 1;
     printf("%d rows\n", count);

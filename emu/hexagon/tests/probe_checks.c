@@ -207,15 +207,11 @@ static int dma_fails(uint32_t *d, uint32_t syndrome) {
 static int check_dma_bad(void) {
     uint8_t *memory = npu_emu_low_alloc(65536, 4096);
     uint32_t(*ring)[8] = npu_emu_low_alloc(4096, 64);
-    uint32_t a = low32(memory), hole = low32(memory) + 65536 + 4096;
+    uint32_t a = low32(memory);
     CHECK(memory && ring);
     memcpy(ring[0] + 1, (uint32_t[4]){0, 16, a, a + 64}, 16);
     CHECK(dma_fails(ring[0] + 1, 1)); // alignment
     memcpy(ring[1], (uint32_t[8]){0, 1u << 24, a, a + 4096, 5, 0, 0, 0}, 32);
-    HAP_debug_v2(3, "x", 1, "%p %x %x", (void *)ring[1], ring[1][1], ring[1][4]);
-    npu_emu_dmstart(ring[1]);
-    uint32_t zz = npu_emu_dmwait();
-    HAP_debug_v2(3, "x", 1, "dm0 %x %x", zz, npu_emu_dmcfgrd(4));
     CHECK(dma_fails(ring[1], 2)); // type
     memcpy(ring[2], (uint32_t[8]){0, 1u << 24 | 64, a, a + 4096, 9, 2u << 24 | 64, 64u << 8, 0}, 32);
     CHECK(npu_emu_arch() >= 75 || dma_fails(ring[2], 2)); // type 9 before v75
@@ -225,7 +221,6 @@ static int check_dma_bad(void) {
     CHECK(dma_fails(ring[4], 3)); // a hole of the window
     memcpy(ring[5], (uint32_t[4]){0, 0, a, a + 64}, 16);
     CHECK(dma_fails(ring[5], 6)); // nothing to move
-    (void)hole;
     npu_emu_dmstart(NULL);
     npu_emu_low_free(memory);
     npu_emu_low_free(ring);
@@ -259,9 +254,71 @@ static int check_time(void) {
     return 0;
 }
 
-int probe_check(uint32_t number) {
-    static int (*const checks[])(void) = {check_threads, check_locks,          check_compute_res,
-                                          check_power,   check_hmx_v2_refused, check_dma_good,
-                                          check_dma_bad, check_dma_type_9,     check_time};
-    return number < sizeof checks / sizeof *checks ? checks[number]() : -1;
+static void use_stack(void *done) {
+    volatile uint8_t room[20000];
+    for (unsigned i = 0; i < sizeof room; i++) room[i] = 1;
+    *(volatile int *)done = room[5];
+}
+
+// Asks for 4 KiB, uses 20: works, and is counted (the host looks).
+static int check_small_stack(void) {
+    qurt_thread_t thread;
+    volatile int done = 0;
+    CHECK(!make_thread(&thread, QURT_THREAD_ATTR_CREATE_JOINABLE, use_stack, (void *)&done));
+    CHECK(!qurt_thread_join(thread, NULL) && done == 1);
+    return 0;
+}
+
+// Objects compiled with the vendor's headers look these up, weakly.
+extern unsigned int compute_resource_acquire(compute_res_attr_t *attr, unsigned int timeout_us) __attribute__((weak));
+extern int compute_resource_release(unsigned int context_id) __attribute__((weak));
+extern int compute_resource_attr_init(compute_res_attr_t *attr) __attribute__((weak));
+extern int compute_resource_attr_set_vtcm_param(compute_res_attr_t *attr, unsigned int bytes, uint8_t single_page)
+    __attribute__((weak));
+
+static int check_weak_names(void) {
+    compute_res_attr_t attr;
+    unsigned id;
+    CHECK(compute_resource_attr_init && compute_resource_acquire && compute_resource_release);
+    CHECK(!compute_resource_attr_init(&attr) && !compute_resource_attr_set_vtcm_param(&attr, 65536, 1));
+    id = compute_resource_acquire(&attr, 0);
+    CHECK(id && !compute_resource_release(id));
+    return 0;
+}
+
+// Copies 4096 bytes from an extended mapping of buffer |fd| to low memory and back behind them.
+static int check_extended(uint32_t fd) {
+    HAP_mem_request_payload map = {HAP_MEM_MAP,
+                                   {{.len = 8192, .prot = 3, .flags = HAP_MEM_FLAGS_EXTENDED_MAP, .fd = (int)fd}}};
+    HAP_mem_request_payload unmap = {HAP_MEM_UNMAP, {{0}}};
+    uint8_t *memory = npu_emu_low_alloc(4096, 4096);
+    uint32_t *d = npu_emu_low_alloc(4096, 64), high, low;
+    CHECK(memory && d && !HAP_mem_request(&map) && map.mmap.dsp_va >> 32);
+    high = (uint32_t)(map.mmap.dsp_va >> 32);
+    low = (uint32_t)map.mmap.dsp_va;
+    memcpy(d,
+           (uint32_t[8]){low32(d + 8), 1u << 24 | 1024, low, low32(memory), 10 | high << 8, 4u << 24 | 1024, 1024u << 8,
+                         0},
+           32);
+    memcpy(
+        d + 8,
+        (uint32_t[8]){0, 1u << 24 | 1024, low32(memory), low + 4096, 10 | high << 16, 4u << 24 | 1024, 1024u << 8, 0},
+        32);
+    npu_emu_dmstart(d);
+    CHECK((npu_emu_dmwait() & 3) == NPU_EMU_DM0_IDLE);
+    CHECK(memory[0] == 11 && memory[4095] == 12);
+    unmap.munmap.dsp_va = map.mmap.dsp_va;
+    unmap.munmap.len = 8192;
+    CHECK(!HAP_mem_request(&unmap) && HAP_mem_request(&unmap));
+    npu_emu_low_free(memory);
+    npu_emu_low_free(d);
+    return 0;
+}
+
+int probe_check(uint32_t number, uint32_t fd) {
+    static int (*const checks[])(void) = {check_threads,        check_locks,       check_compute_res, check_power,
+                                          check_hmx_v2_refused, check_dma_good,    check_dma_bad,     check_dma_type_9,
+                                          check_time,           check_small_stack, check_weak_names};
+    const uint32_t count = sizeof checks / sizeof *checks;
+    return number < count ? checks[number]() : number == count ? check_extended(fd) : -1;
 }

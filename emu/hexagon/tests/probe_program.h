@@ -22,6 +22,6 @@ int probe_queue_start(uint64_t id, int by_callback);
 int probe_queue_stop(void);
 
 // Runs check |number|: 0, or the line of the first thing that was not as it must be; -1 when there is no such check.
-int probe_check(uint32_t number);
+int probe_check(uint32_t number, uint32_t fd);
 
 #endif

@@ -92,7 +92,7 @@ static int call(uint32_t method, const struct probe_in *in, struct probe_out *ou
         *(volatile uint8_t *)kept.address = (uint8_t)in->value;
         return AEE_SUCCESS;
     case PROBE_CHECK:
-        out->value = (uint64_t)probe_check((uint32_t)in->value);
+        out->value = (uint64_t)probe_check((uint32_t)in->value, in->fd);
         return AEE_SUCCESS;
     case PROBE_CLOSES:
         out->value = (uint64_t)closed;
