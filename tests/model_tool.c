@@ -17,6 +17,7 @@ typedef struct options {
     int32_t *ids;
     uint32_t n_ids, split, greedy, repeat, others;
     const char *out;
+    npu_model_params model;
 } options;
 
 typedef struct result {
@@ -66,6 +67,8 @@ static int parse(options *o, const char *arg) {
         o->context.npu_target = value;
     } else if (!strncmp(arg, "driver", n)) {
         o->context.driver = value;
+    } else if (!strncmp(arg, "vocab", n)) {
+        o->model.no_tokenizer = !number;
     } else if (!strncmp(arg, "mode", n)) {
         for (int i = 0; i < 3; i++)
             if (!strcmp(modes[i], value)) o->context.mode = (npu_mode)i;
@@ -160,18 +163,17 @@ static npu_status write_out(const options *o, const result *r, uint32_t n_vocab,
 }
 
 int main(int argc, char **argv) {
-    options o = {0};
+    options o = {.model.no_tokenizer = true};
     for (int i = 2; i < argc; i++)
         if (!parse(&o, argv[i])) return 2;
     if (argc < 2) return 2;
     o.context.n_seq = o.others + 1;
-    npu_model_params params = {.no_tokenizer = true};
     npu_model *model = NULL;
     npu_context *context = NULL;
     npu_model_info info;
     npu_error err = {0};
     result r = {0};
-    npu_status status = npu_model_open(argv[1], &params, &model, &err);
+    npu_status status = npu_model_open(argv[1], &o.model, &model, &err);
     if (status == NPU_OK) status = npu_context_open(model, &o.context, &context, &err);
     if (status == NPU_OK) {
         npu_model_get_info(model, &info);

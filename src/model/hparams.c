@@ -55,7 +55,7 @@ static void read_dims(npu_keys *k, npu_hparams *h) {
     need_range(k, "embedding_length", h->n_embd, MAX_DIM);
     size_t n_tensors = npu_gguf_tensor_count(k->gguf);
     if (!h->n_layers || h->n_layers > n_tensors || h->n_layers >= NPU_NO_LAYER)
-        npu_keys_fail(k, NPU_INVALID, "block_count", "is %u layers, but the file has %zu tensors", h->n_layers,
+        npu_keys_fail(k, NPU_INVALID, "block_count", "is %u layers, must fit the file's %zu tensors", h->n_layers,
                       n_tensors);
     if (k->status != NPU_OK) return;
     h->layers = calloc(h->n_layers, sizeof *h->layers);

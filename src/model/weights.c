@@ -234,9 +234,10 @@ static npu_status find_vocab(const npu_gguf *gguf, npu_hparams *h, npu_error *er
         return npu_fail(err, NPU_INVALID, "model.vocab", "tensor token_embd.weight has %llu rows",
                         (unsigned long long)embd->ne[1]);
     if (tokens && tokens->count != embd->ne[1])
-        return npu_fail(err, NPU_INVALID, "model.vocab",
-                        "tensor token_embd.weight has %llu rows, but tokenizer.ggml.tokens has %llu tokens",
-                        (unsigned long long)embd->ne[1], (unsigned long long)tokens->count);
+        return npu_fail(
+            err, NPU_INVALID, "model.vocab",
+            "tensor token_embd.weight has %llu rows, must have one for each of the %llu in tokenizer.ggml.tokens",
+            (unsigned long long)embd->ne[1], (unsigned long long)tokens->count);
     h->n_vocab = (uint32_t)embd->ne[1];
     return NPU_OK;
 }
