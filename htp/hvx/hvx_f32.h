@@ -137,13 +137,18 @@ static inline HVX_Vector hvx_f32_max(HVX_Vector a, HVX_Vector b) {
 static inline HVX_Vector hvx_f32_min(HVX_Vector a, HVX_Vector b) {
     return Q6_Vsf_vmin_VsfVsf(a, b);
 }
-/* Exact for |x| < 2^22 on every architecture. */
+/* Below v73 by integer instructions: a sum with 1.5 * 2^23 would stay unnormalised in qf32 and lose the last bit. Exact
+ * for |x| < 2^24. */
 static inline HVX_Vector hvx_f32_from_i32(HVX_Vector x) {
 #if __HVX_ARCH__ >= 73
     return Q6_Vsf_equals_Vw(x);
 #else
-    HVX_Vector magic = Q6_V_vsplat_R(0x4b400000);
-    return hvx_f32_sub(Q6_Vw_vadd_VwVw(x, magic), magic);
+    HVX_Vector size = Q6_Vw_vabs_Vw(x), shift = Q6_Vw_vnormamt_Vw(size), zero = Q6_V_vzero();
+    HVX_Vector significand = Q6_Vuw_vlsr_VuwR(Q6_Vw_vasl_VwVw(size, shift), 7); /* the leading bit is bit 23 */
+    HVX_Vector exponent = Q6_Vw_vasl_VwR(Q6_Vw_vsub_VwVw(Q6_V_vsplat_R(126 + 30), shift), 23);
+    HVX_Vector bits = Q6_Vw_vadd_VwVw(significand, exponent);
+    bits = Q6_V_vor_VV(bits, Q6_V_vand_VV(x, Q6_V_vsplat_R((int32_t)0x80000000u)));
+    return Q6_V_vmux_QVV(Q6_Q_vcmp_eq_VwVw(x, zero), zero, bits);
 #endif
 }
 static inline HVX_VectorPair hvx_f32_widen(HVX_Vector h) {
@@ -170,9 +175,21 @@ static inline HVX_VectorPair hvx_f32_from_half(HVX_Vector h) {
 static inline HVX_Vector hvx_f32_to_half(HVX_VectorPair x) {
     return Q6_Vh_vdeal_Vh(hvx_f32_narrow(x));
 }
-/* Nearest even integer of |x| <= 2^22: callers clamp first. */
+/* Nearest even integer of |x| < 2^22: callers clamp first. */
 static inline HVX_Vector hvx_f32_to_i32(HVX_Vector x) {
+#if defined HTP_BUILD_REAL && __HVX_ARCH__ < 79
+    /* By integers, for the reason above: the significand is shifted right by 150 - exponent, rounding. */
+    HVX_Vector one = Q6_V_vsplat_R(1), sign = Q6_Vw_vasr_VwR(x, 31), bits = Q6_V_vand_VV(x, Q6_V_vsplat_R(0x7fffffff));
+    HVX_Vector m = Q6_V_vor_VV(Q6_V_vand_VV(x, Q6_V_vsplat_R(0x7fffff)), Q6_V_vsplat_R(0x800000));
+    HVX_Vector shift = Q6_Vw_vsub_VwVw(Q6_V_vsplat_R(150), Q6_Vuw_vlsr_VuwR(bits, 23));
+    shift = Q6_Vw_vmin_VwVw(shift, Q6_V_vsplat_R(26));
+    HVX_Vector odd = Q6_V_vand_VV(Q6_Vw_vlsr_VwVw(m, shift), one);
+    HVX_Vector half = Q6_Vw_vsub_VwVw(Q6_Vw_vasl_VwVw(one, Q6_Vw_vsub_VwVw(shift, one)), one);
+    HVX_Vector size = Q6_Vw_vlsr_VwVw(Q6_Vw_vadd_VwVw(m, Q6_Vw_vadd_VwVw(half, odd)), shift);
+    return Q6_Vw_vsub_VwVw(Q6_V_vxor_VV(size, sign), sign);
+#else
     return Q6_Vw_vsub_VwVw(hvx_f32_add(x, hvx_f32_splat(12582912.0f)), Q6_V_vsplat_R(0x4b400000));
+#endif
 }
 /* |x| by its bits, which order like integers. */
 static inline HVX_Vector hvx_f32_abs(HVX_Vector x) {

@@ -1,7 +1,7 @@
-"""Compares every intrinsic of emu/hexagon/hvx, compiled for this PC in several ways, with the real instruction executed
-by qemu-hexagon, bit for bit, on all edge inputs and random ones; and checks that the NPU program uses no intrinsic that is
-not in the table. An input is three vectors, so 2000 of them are at least 64 000 lanes. The full tier takes 10 000
-inputs and every compiler it finds.
+"""Compares every intrinsic of emu/hexagon/hvx, compiled for this PC in several ways, with the real instruction
+executed by qemu-hexagon, bit for bit, on all edge inputs and random ones; and checks that the NPU program uses no
+intrinsic that is not in the table. An input is three vectors, so 2000 of them are at least 64 000 lanes. The full
+tier takes 10 000 inputs and every compiler it finds.
 usage: hvx_check.py [--count N]"""
 import argparse
 import os

@@ -90,7 +90,8 @@ def program(folder, include):
     for name in table:
         if name not in known:
             raise SystemExit(f"{name}: not an intrinsic of the compiler's headers")
-        out.append(f"static void run_{name}(const struct input *in, struct output *out) {{ {call(name, *known[name])} }}")
+        body = call(name, *known[name])
+        out.append(f"static void run_{name}(const struct input *in, struct output *out) {{ {body} }}")
     out.append("static const struct test tests[] = {")
     out += [f'    {{"{name}", run_{name}}},' for name in table]
     out.append("};")

@@ -1,4 +1,5 @@
-"""Runs kernel_run.c, the scalar check of htp/hvx, in the native builds and in the qemu build of the NPU program."""
+"""Runs kernel_run.c, the scalar check of htp/hvx, in the native builds and the qemu build of the NPU
+program, and its real build on the model of HVX float."""
 import os
 import sys
 import tempfile
@@ -16,6 +17,10 @@ def main():
         print("qemu:", build.run(qemu + [program, "400"]).strip())
         for label, program in build.native(["-DHTP_BUILD_NATIVE", *sources], folder):
             print(f"{label}:", build.run(program + ["2000"]).strip())
+        for arch in ("68", "73", "79") if build.FULL else ("73",):
+            flags = ["-DHTP_BUILD_REAL", "-D__HVX_ARCH__=" + arch]
+            label, program = next(build.native(flags + sources, folder))
+            print(f"real build of v{arch} on the model, {label}:", build.run(program + ["400"]).strip())
 
 
 sys.exit(main())
