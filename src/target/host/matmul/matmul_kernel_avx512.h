@@ -29,8 +29,8 @@ typedef struct wformat {
     wkind kind;
     int offset; /* codes are stored as c + offset, a power of two; 0 when they are unsigned anyway */
     uint32_t unit_blocks, unit_bytes;
-    void (*head)(wunit *u, const uint8_t *p, uint64_t stride);
-    void (*block)(wunit *u, const uint8_t *p, uint64_t stride, int b, wblock *o);
+    void (*head)(wunit *u, const wrows *r);
+    void (*block)(wunit *u, const wrows *r, int b, wblock *o);
 } wformat;
 
 NPU_INLINE __m512i broadcast4(const void *p) {
@@ -45,22 +45,35 @@ NPU_INLINE __m512i start_of(const int32_t *n, int offset) {
     return _mm512_srai_epi32(_mm512_set1_epi32(*n), (unsigned)(7 - __builtin_ctz((unsigned)offset)));
 }
 
-NPU_INLINE __m512i dot16(const __m512i *w, const int8_t *q, __m512i sum) {
-    NPU_UNROLL
-    for (int j = 0; j < 4; j++) sum = _mm512_dpbusd_epi32(sum, w[j], broadcast4(q + 4 * j));
-    return sum;
+/* Lane 4i + j of the result: the sum of the four lanes 4i … of register j. Mostly blends, which are cheaper. */
+NPU_INLINE __m512i sums_of_four(const __m512i *v) {
+    __m512i ab = _mm512_add_epi32(_mm512_mask_blend_epi32(0xAAAA, v[0], v[1]),
+                                  _mm512_shuffle_epi32(_mm512_mask_blend_epi32(0xAAAA, v[1], v[0]), _MM_PERM_CDAB));
+    __m512i cd = _mm512_add_epi32(_mm512_mask_blend_epi32(0xAAAA, v[2], v[3]),
+                                  _mm512_shuffle_epi32(_mm512_mask_blend_epi32(0xAAAA, v[3], v[2]), _MM_PERM_CDAB));
+    return _mm512_add_epi32(_mm512_mask_blend_epi32(0xCCCC, ab, cd),
+                            _mm512_shuffle_epi32(_mm512_mask_blend_epi32(0xCCCC, cd, ab), _MM_PERM_BADC));
 }
 
-/* Adds a block to the sums of 16 rows. */
+NPU_INLINE void dot16(const __m512i *w, const int8_t *q, __m512i *sum) {
+    __m512i x = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)q));
+    for (int j = 0; j < 4; j++) sum[j] = _mm512_dpbusd_epi32(sum[j], w[j], x);
+}
+
+/* Adds a block, in quads, to the sums of 16 rows. */
 NPU_INLINE __m512 step(const wformat *f, const wblock *o, const npu_mm_act *a, __m512 acc) {
-    __m512i sum;
+    __m512i sum, low[4] = {0};
+    dot16(o->w, a->q, low);
     if (f->kind == KIND_PLAIN || f->kind == KIND_MIN) {
-        __m512i low = dot16(o->w, a->q, start_of(&a->n, f->offset));
-        sum = _mm512_add_epi32(low, dot16(o->w + 4, a->q + 16, _mm512_setzero_si512()));
+        dot16(o->w + 4, a->q + 16, low);
+        sum = sums_of_four(low);
+        if (f->offset) sum = _mm512_add_epi32(sum, start_of(&a->n, f->offset));
     } else {
-        __m512i low = dot16(o->w, a->q, start_of(&a->n_low, f->offset));
-        __m512i high = dot16(o->w + 4, a->q + 16, start_of(&a->n_high, f->offset));
-        sum = _mm512_add_epi32(_mm512_mullo_epi32(low, o->sc0), _mm512_mullo_epi32(high, o->sc1));
+        __m512i high[4] = {0}, sum2;
+        dot16(o->w + 4, a->q + 16, high);
+        sum = _mm512_add_epi32(sums_of_four(low), start_of(&a->n_low, f->offset));
+        sum2 = _mm512_add_epi32(sums_of_four(high), start_of(&a->n_high, f->offset));
+        sum = _mm512_add_epi32(_mm512_mullo_epi32(sum, o->sc0), _mm512_mullo_epi32(sum2, o->sc1));
     }
     __m512 d = _mm512_set1_ps(a->d);
     acc = _mm512_fmadd_ps(_mm512_mul_ps(o->scale, d), _mm512_cvtepi32_ps(sum), acc);
@@ -73,7 +86,7 @@ NPU_INLINE __m512 step(const wformat *f, const wblock *o, const npu_mm_act *a, _
 }
 
 NPU_INLINE void prefetch(const uint8_t *p, uint32_t bytes) {
-    for (uint32_t i = 0; i < bytes; i += 64) _mm_prefetch((const char *)p + i, _MM_HINT_T0);
+    for (uint32_t i = 0; i < bytes; i += 64) _mm_prefetch((const char *)p + i, _MM_HINT_T1);
 }
 
 /* Weight rows of a strip: in place, or copied with zero rows behind them when fewer than |lanes| are left, so that the
@@ -99,15 +112,18 @@ NPU_INLINE void stream(const wformat *f, const npu_mm_task *task, uint32_t n0, u
             strip_of(task, n, count, LANES, (uint64_t)units * f->unit_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
         const uint8_t *next = n + LANES < n1 ? p + LANES * stride : task->after;
         const npu_mm_act *a = task->acts;
+        wrows r = rows_at(p, stride);
         __m512 acc = _mm512_setzero_ps();
-        for (uint32_t i = 0; i < units; i++, p += f->unit_bytes, next += LANES * f->unit_bytes) {
+        for (uint32_t i = 0; i < units; i++, advance(&r, f->unit_bytes), next += LANES * f->unit_bytes) {
             wunit u;
-            prefetch(next, LANES * f->unit_bytes);
-            f->head(&u, p, stride);
+            u.quads = 1;
+            f->head(&u, &r);
             NPU_UNROLL
             for (int b = 0; b < (int)f->unit_blocks; b++, a++) {
                 wblock o;
-                f->block(&u, p, stride, b, &o);
+                prefetch(next + (uint32_t)b * LANES * f->unit_bytes / f->unit_blocks,
+                         LANES * f->unit_bytes / f->unit_blocks);
+                f->block(&u, &r, b, &o);
                 acc = step(f, &o, a, acc);
             }
         }
@@ -321,14 +337,15 @@ NPU_INLINE void unpack(const wformat *f, const uint8_t *p, uint64_t stride, uint
     for (uint32_t i = 0; i < units; i++, p += f->unit_bytes, next += STRIP * f->unit_bytes) {
         prefetch(next, STRIP * f->unit_bytes);
         for (uint32_t g = 0; g < 2; g++) {
-            const uint8_t *rows = p + g * LANES * stride;
+            wrows r = rows_at(p + g * LANES * stride, stride);
             __m512i *to = v + (2 * i * f->unit_blocks + g) * vectors_of(f->kind);
             wunit u;
-            f->head(&u, rows, stride);
+            u.quads = 0;
+            f->head(&u, &r);
             NPU_UNROLL
             for (int b = 0; b < (int)f->unit_blocks; b++, to += 2 * vectors_of(f->kind)) {
                 wblock o;
-                f->block(&u, rows, stride, b, &o);
+                f->block(&u, &r, b, &o);
                 put_block(f, &o, to);
             }
         }
