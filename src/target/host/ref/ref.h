@@ -29,6 +29,10 @@ float npu_ref_gelu_erf(float x);
 float npu_ref_gelu_quick(float x);
 float npu_ref_softplus(float x);
 
+/* Ids below the table's rows, cells below the state's; the same answer on every thread. */
+npu_status npu_host_check_ids(const npu_host_call *call, npu_error *err);
+npu_status npu_host_check_cells(const npu_host_call *call, npu_error *err);
+
 /* Spans inside the cache and the mask; the same answer on every thread. */
 npu_status npu_host_attn_check_spans(const npu_host_call *call, npu_error *err);
 

@@ -5,17 +5,32 @@
 #include "target/host/ref/ref.h"
 #include "wire/op_check.h"
 
+npu_status npu_host_check_ids(const npu_host_call *call, npu_error *err) {
+    const int32_t *ids = (const int32_t *)call->src[1].data;
+    uint32_t rows = call->src[0].t.ne[1];
+    for (uint32_t m = 0; m < call->dst[0].t.ne[1]; m++) {
+        if (ids[m] >= 0 && (uint32_t)ids[m] < rows) continue;
+        return npu_fail(err, NPU_RANGE, "op.row_id", "get_rows: row %d of a table of %u rows", ids[m], rows);
+    }
+    return NPU_OK;
+}
+
+npu_status npu_host_check_cells(const npu_host_call *call, npu_error *err) {
+    const int32_t *cells = (const int32_t *)call->src[1].data;
+    uint32_t rows = call->dst[0].t.ne[1];
+    for (uint32_t m = 0; m < call->src[0].t.ne[1]; m++) {
+        if (cells[m] >= 0 && (uint32_t)cells[m] < rows) continue;
+        return npu_fail(err, NPU_RANGE, "op.cell", "set_rows: cell %d of a state of %u rows", cells[m], rows);
+    }
+    return NPU_OK;
+}
+
 npu_status npu_host_get_rows_ref(const npu_host_call *call, npu_error *err) {
     const npu_host_operand *table = &call->src[0], *y = &call->dst[0];
     const int32_t *ids = (const int32_t *)call->src[1].data;
     const npu_quant *format = npu_quant_of(table->t.type);
     uint64_t from, to;
-    for (uint32_t m = 0; m < y->t.ne[1]; m++) {
-        if (ids[m] < 0 || (uint32_t)ids[m] >= table->t.ne[1]) {
-            return npu_fail(err, NPU_RANGE, "op.row_id", "get_rows: row %d of a table of %u rows", ids[m],
-                            table->t.ne[1]);
-        }
-    }
+    NPU_TRY(npu_host_check_ids(call, err));
     npu_host_split(call, y->t.ne[1], &from, &to);
     for (uint64_t m = from; m < to; m++) {
         format->dequant(npu_host_row(table, (uint32_t)ids[m]), (float *)npu_host_row(y, m), y->t.ne[0]);
@@ -28,12 +43,7 @@ npu_status npu_host_set_rows_ref(const npu_host_call *call, npu_error *err) {
     const int32_t *cells = (const int32_t *)call->src[1].data;
     const npu_quant *format = npu_quant_of(state->t.type);
     uint64_t from, to;
-    for (uint32_t m = 0; m < x->t.ne[1]; m++) {
-        if (cells[m] < 0 || (uint32_t)cells[m] >= state->t.ne[1]) {
-            return npu_fail(err, NPU_RANGE, "op.cell", "set_rows: cell %d of a state of %u rows", cells[m],
-                            state->t.ne[1]);
-        }
-    }
+    NPU_TRY(npu_host_check_cells(call, err));
     npu_host_split(call, x->t.ne[1], &from, &to);
     for (uint64_t m = from; m < to; m++) {
         format->quant((const float *)npu_host_row(x, m), npu_host_row(state, (uint32_t)cells[m]), x->t.ne[0]);

@@ -1,0 +1,17 @@
+/* The vector variants of all ops but MUL_MAT for this file's instruction set: the generic kernels with its vectors.
+ * The list of variants (variants_ops.c) names them. */
+#include <string.h>
+
+#include "target/host/ref/ref.h"
+#include "target/host/vec/vec.h"
+#include "target/host/vec/vec_neon.h"
+#include "target/host/vec/vec_math.h"
+#include "wire/format.h"
+
+#define VEC_FN(name) npu_host_##name##_neon
+
+#include "target/host/vec/kernels_map.h"
+#include "target/host/vec/kernels_rows.h"
+#include "target/host/vec/kernels_rope.h"
+#include "target/host/vec/kernels_copy.h"
+#include "target/host/vec/kernels_attn.h"
