@@ -8,6 +8,9 @@
 #include "runtime/executor_internal.h"
 #include "runtime/graph_internal.h"
 
+/* Image ids are the graph, then the segment, or with this bit the op that is run alone. */
+#define SINGLE_OPS 0x80000000u
+
 struct npu_executor {
     npu_executor_params params;
     npu_buffer *own[NPU_GRAPH_FILES]; /* io, compute, state; NULL when empty */
@@ -174,9 +177,11 @@ static npu_status run_segment(npu_executor *x, uint32_t graph, uint32_t index, c
                        .n_ops = s->n_ops,
                        .n_buffers = b->graph->n_buffers,
                        .weights = b->graph->weights};
-    if (single) batch.image_id = 0, batch.n_ops = 1;
-    for (uint32_t done = 0; done < s->n_ops; done += batch.n_ops, batch.ops += batch.n_ops)
+    if (single) batch.n_ops = 1;
+    for (uint32_t done = 0; done < s->n_ops; done += batch.n_ops, batch.ops += batch.n_ops) {
+        if (single) batch.image_id = (uint64_t)(graph + 1) << 32 | SINGLE_OPS | (s->first_op + done);
         NPU_TRY(submit(x, target, &batch, err));
+    }
     if (s->device) {
         x->counters.ops_device += s->n_ops;
     } else {

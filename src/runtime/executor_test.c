@@ -1,0 +1,272 @@
+/* The executor with the host alone and with a made-up device that has its own copy of every buffer: what is not synced
+ * is not there, so any missing sync changes the result. Also: counters, cancelling, a lost device, no allocation in a
+ * step.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "runtime/executor.h"
+#include "support/tiny_graph.h"
+
+/* ----- counting allocations: this program's malloc stands before the C library's ----- */
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#define COUNTS_ALLOCATIONS 1
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t n);
+static unsigned long n_allocations;
+
+void *malloc(size_t n) {
+    n_allocations++;
+    return __libc_malloc(n);
+}
+void *calloc(size_t n, size_t size) {
+    n_allocations++;
+    return __libc_calloc(n, size);
+}
+void *realloc(void *p, size_t n) {
+    n_allocations++;
+    return __libc_realloc(p, n);
+}
+#endif
+
+/* ----- the made-up device: computes with a host target of its own, on shadows of the buffers ----- */
+typedef struct fake {
+    npu_target base;
+    npu_target *inner;
+    npu_buffer shadows[8];
+    npu_buffer *table[8];
+    npu_status answer; /* of wait */
+} fake;
+
+static npu_status fake_alloc(npu_target *target, uint64_t bytes, npu_buffer_use use, npu_buffer **out, npu_error *err) {
+    npu_buffer *b = calloc(1, sizeof *b);
+    (void)err;
+    *b = (npu_buffer){.owner = target, .data = calloc(1, bytes), .bytes = bytes, .use = use, .impl = calloc(1, bytes)};
+    if (use != NPU_BUFFER_STATE) memset(b->impl, 0xFF, bytes);
+    *out = b;
+    return NPU_OK;
+}
+
+static void fake_free(npu_target *target, npu_buffer *b) {
+    (void)target;
+    free(b->data);
+    free(b->impl);
+    free(b);
+}
+
+static npu_status fake_sync(npu_target *target, npu_buffer *b, uint64_t offset, uint64_t bytes, npu_sync_dir dir,
+                            npu_error *err) {
+    uint8_t *host = b->data + offset, *device = (uint8_t *)b->impl + offset;
+    (void)target, (void)err;
+    memcpy(dir == NPU_SYNC_TO_DEVICE ? device : host, dir == NPU_SYNC_TO_DEVICE ? host : device, bytes);
+    return NPU_OK;
+}
+
+static npu_status fake_submit(npu_target *target, const npu_batch *batch, npu_event *event, npu_error *err) {
+    fake *f = (fake *)target;
+    npu_batch mine = *batch;
+    for (uint32_t i = 0; i < batch->n_buffers; i++) {
+        f->table[i] = batch->buffers[i];
+        if (!f->table[i] || f->table[i]->owner != target) continue;
+        f->shadows[i] = *f->table[i];
+        f->shadows[i].owner = f->inner;
+        f->shadows[i].data = f->table[i]->impl;
+        f->table[i] = &f->shadows[i];
+    }
+    mine.buffers = f->table;
+    return f->inner->ops->submit(f->inner, &mine, event, err);
+}
+
+static npu_status fake_wait(npu_target *target, npu_event event, npu_error *err) {
+    fake *f = (fake *)target;
+    (void)event;
+    return f->answer == NPU_OK ? NPU_OK : npu_fail(err, f->answer, "fake.wait", "as asked");
+}
+
+static const npu_target_ops fake_ops = {.name = "fake",
+                                        .buffer_alloc = fake_alloc,
+                                        .buffer_free = fake_free,
+                                        .buffer_sync = fake_sync,
+                                        .submit = fake_submit,
+                                        .wait = fake_wait};
+
+/* ----- a bound executor ----- */
+typedef struct fixture {
+    tiny_graph graphs[2]; /* of 2 and of TINY_ROWS rows */
+    npu_target *host;
+    fake device;
+    npu_executor *x;
+    bool cancel;
+} fixture;
+
+static npu_target *open_host(void) {
+    npu_target_params params = {.n_threads = 2};
+    npu_target *host = NULL;
+    npu_error err = {0};
+    assert_int_equal(npu_target_host.open(&params, NULL, NULL, &host, &err), NPU_OK);
+    return host;
+}
+
+static bool is_cancelled(void *user) {
+    return *(bool *)user;
+}
+
+static npu_status open_fixture(fixture *f, const bool *on_device, npu_error *err) {
+    *f = (fixture){.device.base.ops = &fake_ops};
+    f->host = open_host();
+    f->device.inner = open_host();
+    for (int i = 0; i < 2; i++) {
+        assert_true(tiny_build(&f->graphs[i], i ? TINY_ROWS : 2));
+        assert_int_equal(npu_graph_finish(&f->graphs[i].g, err), NPU_OK);
+    }
+    npu_executor_file file = {f->graphs[0].file, TINY_FILE_VALUES * sizeof(float)};
+    npu_executor_params params = {.host = f->host,
+                                  .device = on_device ? &f->device.base : NULL,
+                                  .files = &file,
+                                  .n_files = 1,
+                                  .cancelled = is_cancelled,
+                                  .cancelled_user = &f->cancel};
+    npu_executor_graph graphs[] = {{&f->graphs[0].g, on_device}, {&f->graphs[1].g, on_device}};
+    return npu_executor_create(&params, graphs, 2, &f->x, err);
+}
+
+static void close_fixture(fixture *f) {
+    npu_executor_free(f->x);
+    npu_target_host.close(f->host);
+    npu_target_host.close(f->device.inner);
+    for (int i = 0; i < 2; i++) tiny_free(&f->graphs[i]);
+}
+
+/* Runs positions first … first + n - 1; logits after the last two rows. */
+static npu_status step(fixture *f, uint32_t first, uint32_t n, npu_error *err) {
+    unsigned k = n > 2;
+    tiny_graph *t = &f->graphs[k];
+    int32_t *tokens = npu_executor_data(f->x, k, t->tokens), *positions = npu_executor_data(f->x, k, t->positions);
+    int32_t *cells = npu_executor_data(f->x, k, t->cells), *spans = npu_executor_data(f->x, k, t->spans);
+    int32_t *out = npu_executor_data(f->x, k, t->out_rows);
+    float *freqs = npu_executor_data(f->x, k, t->freqs);
+    for (int i = 0; i < TINY_HEAD / 2; i++) freqs[i] = 1.0f / (float)(1 + 3 * i);
+    for (uint32_t i = 0; i < n; i++) {
+        tokens[i] = (int32_t)((first + i) * 7 % TINY_VOCAB);
+        positions[i] = cells[i] = (int32_t)(first + i);
+        spans[2 * i] = 0;
+        spans[2 * i + 1] = (int32_t)(first + i) + 1;
+    }
+    out[0] = (int32_t)n - 1;
+    npu_step s = {.rows = {[NPU_ROWS_STEP] = n, [NPU_ROWS_OUT] = 1}};
+    return npu_executor_run(f->x, k, &s, err);
+}
+
+/* A prompt through the larger graph, then single rows through the smaller one; the last logits to |out|. */
+static void run_all(fixture *f, float out[TINY_VOCAB]) {
+    npu_error err = {0};
+    if (step(f, 0, 9, &err) != NPU_OK) fail_msg("%s", err.text);
+    for (uint32_t i = 9; i < 14; i++)
+        if (step(f, i, 1, &err) != NPU_OK) fail_msg("%s", err.text);
+    memcpy(out, npu_executor_data(f->x, 0, f->graphs[0].logits), TINY_VOCAB * sizeof *out);
+}
+
+/* Any split that keeps a layer's state on one side gives the host's own result. */
+static void any_split_gives_the_same_bytes(void **state) {
+    (void)state;
+    float want[TINY_VOCAB], got[TINY_VOCAB];
+    npu_error err = {0};
+    fixture f;
+    assert_int_equal(open_fixture(&f, NULL, &err), NPU_OK);
+    run_all(&f, want);
+    close_fixture(&f);
+    srand(5);
+    for (int seed = 0; seed < 40; seed++) {
+        bool on_device[64], kv = rand() & 1;
+        tiny_graph t = {0};
+        assert_true(tiny_build(&t, 2));
+        for (uint32_t i = 0; i < t.g.n_ops; i++) {
+            bool state_op = t.g.ops[i].code == NPU_OP_SET_ROWS || t.g.ops[i].code == NPU_OP_FLASH_ATTN;
+            on_device[i] = state_op ? kv : seed < 2 ? seed : rand() & 1;
+        }
+        tiny_free(&t);
+        if (open_fixture(&f, on_device, &err) != NPU_OK) fail_msg("%s", err.text);
+        run_all(&f, got);
+        if (memcmp(want, got, sizeof want) != 0) fail_msg("split %d gives other bytes", seed);
+        npu_counters c = {0};
+        npu_executor_count(f.x, &c);
+        assert_int_equal(c.ops_host, c.ops_fallback);
+        assert_int_equal(c.ops_host + c.ops_device, 6 * f.graphs[0].g.n_ops);
+        assert_int_equal(c.steps, 6);
+        assert_int_equal(c.rows, 14);
+        close_fixture(&f);
+    }
+}
+
+static void state_of_a_layer_is_not_split(void **state) {
+    (void)state;
+    bool on_device[64] = {false};
+    npu_error err = {0};
+    tiny_graph t = {0};
+    assert_true(tiny_build(&t, 2));
+    for (uint32_t i = 0; i < t.g.n_ops; i++) on_device[i] = t.g.ops[i].code == NPU_OP_FLASH_ATTN;
+    tiny_free(&t);
+    fixture f;
+    assert_int_equal(open_fixture(&f, on_device, &err), NPU_REFUSED);
+    assert_string_equal(err.code, "executor.state");
+    assert_null(f.x);
+    close_fixture(&f);
+}
+
+static void cancelled_and_lost(void **state) {
+    (void)state;
+    bool on_device[64];
+    npu_error err = {0};
+    fixture f;
+    memset(on_device, true, sizeof on_device);
+    assert_int_equal(open_fixture(&f, on_device, &err), NPU_OK);
+    f.cancel = true;
+    assert_int_equal(step(&f, 0, 3, &err), NPU_CANCELLED);
+    f.cancel = false;
+    assert_int_equal(step(&f, 0, 3, &err), NPU_OK);
+    f.device.answer = NPU_TIMEOUT;
+    assert_int_equal(step(&f, 3, 1, &err), NPU_TIMEOUT);
+    f.device.answer = NPU_OK;
+    assert_int_equal(step(&f, 3, 1, &err), NPU_TIMEOUT); /* its buffers may still be written to: never again */
+    close_fixture(&f);
+}
+
+static void count_ops(void *user, const npu_profile_entry *entry) {
+    *(unsigned *)user += entry->ops;
+}
+
+static void a_step_allocates_nothing(void **state) {
+    (void)state;
+    npu_error err = {0};
+    fixture f;
+    assert_int_equal(open_fixture(&f, NULL, &err), NPU_OK);
+    float logits[TINY_VOCAB];
+    unsigned profiled = 0;
+    run_all(&f, logits);
+    npu_executor_profile(f.x, count_ops, &profiled);
+    run_all(&f, logits);
+    assert_int_equal(profiled, 6 * f.graphs[0].g.n_ops);
+#ifdef COUNTS_ALLOCATIONS
+    unsigned long before = n_allocations;
+    run_all(&f, logits);
+    npu_executor_profile(f.x, NULL, NULL);
+    run_all(&f, logits);
+    assert_int_equal(n_allocations, before);
+#endif
+    close_fixture(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_split_gives_the_same_bytes),
+        cmocka_unit_test(state_of_a_layer_is_not_split),
+        cmocka_unit_test(cancelled_and_lost),
+        cmocka_unit_test(a_step_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
