@@ -98,6 +98,10 @@ static int spawn(const struct start *start, pid_t *pid) {
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, start->socket, EMU_CONTROL_FD);
     posix_spawn_file_actions_adddup2(&files, start->block, EMU_BLOCK_FD);
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    // What the host left open for its children is not meant for this one.
+    posix_spawn_file_actions_addclosefrom_np(&files, EMU_BLOCK_FD + 1);
+#endif
     if (session->driver == EMU_DRIVER_QEMU)
         result = posix_spawnp(pid, start->qemu, &files, &attr, emulated, environ);
     else

@@ -5,6 +5,7 @@
 // Not copied from a device: sessions do not compete with each other, each has VTCM of its own.
 #include "emu_dsp.h"
 #include "compute_res.h"
+#include "compute_res_attr.h"
 #include "qurt.h"
 
 #include <errno.h>
@@ -17,28 +18,13 @@
 #define ALIGN         4096u
 #define POISON        0xA5
 
-typedef int release_fn(unsigned int context_id, void *context);
-
-// What the opaque attribute block holds.
-struct attr {
-    uint32_t bytes, min_bytes;
-    uint32_t serialize, hmx, cached, single_page;
-    uint32_t context_id, pad;
-    uint64_t release, release_context;
-    uint64_t magic;
-};
-
-_Static_assert(sizeof(struct attr) <= sizeof(compute_res_attr_t), "the attribute block has the device's size");
-
-#define ATTR_MAGIC 0x52544143u
-
 struct context {
     bool used, owns, cached, hmx, asked;
     uint32_t turn;
     uint32_t first, bytes;
     uint32_t priority;
     uint32_t hmx_owner; // thread
-    release_fn *release;
+    emu_release_fn *release;
     void *release_context;
 };
 
@@ -47,11 +33,6 @@ static struct {
     pthread_cond_t changed;
     struct context contexts[MOST_CONTEXTS];
 } r = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-static struct attr *attr_of(compute_res_attr_t *attr) {
-    struct attr *a = (struct attr *)(void *)attr;
-    return a && a->magic == ATTR_MAGIC ? a : NULL;
-}
 
 static uint32_t id_of(const struct context *c) {
     return c->turn << 8 | (uint32_t)(c - r.contexts + 1);
@@ -63,65 +44,10 @@ static struct context *context_of(uint32_t id) {
     return &r.contexts[index];
 }
 
-// --- attributes ---
-
-EMU_API int compute_resource_attr_init(compute_res_attr_t *attr) {
-    if (!attr) return AEE_EBADPARM;
-    memset(attr, 0, sizeof *attr);
-    ((struct attr *)(void *)attr)->magic = ATTR_MAGIC;
-    return AEE_SUCCESS;
-}
-
-EMU_API int compute_resource_attr_set_serialize(compute_res_attr_t *attr, uint8_t serialize) {
-    struct attr *a = attr_of(attr);
-    if (!a) return AEE_EBADPARM;
-    a->serialize = serialize;
-    return AEE_SUCCESS;
-}
-
-EMU_API int compute_resource_attr_set_hmx_param(compute_res_attr_t *attr, uint8_t use_hmx) {
-    struct attr *a = attr_of(attr);
-    if (!a) return AEE_EBADPARM;
-    a->hmx = use_hmx;
-    return AEE_SUCCESS;
-}
-
-EMU_API int compute_resource_attr_set_cache_mode(compute_res_attr_t *attr, uint8_t cached) {
-    struct attr *a = attr_of(attr);
-    if (!a) return AEE_EBADPARM;
-    a->cached = cached;
-    return AEE_SUCCESS;
-}
-
-EMU_API int compute_resource_attr_set_app_type(compute_res_attr_t *attr, unsigned int type) {
-    (void)type;
-    return attr_of(attr) ? AEE_SUCCESS : AEE_EBADPARM;
-}
-
-EMU_API int compute_resource_attr_set_vtcm_param_v2(compute_res_attr_t *attr, unsigned int bytes,
-                                                    unsigned int min_page_bytes, unsigned int min_bytes) {
-    struct attr *a = attr_of(attr);
-    if (!a || (min_page_bytes & (min_page_bytes - 1)) || min_bytes > bytes) return AEE_EBADPARM;
-    a->bytes = bytes;
-    a->min_bytes = min_bytes ? min_bytes : bytes;
-    return AEE_SUCCESS;
-}
-
-EMU_API int compute_resource_attr_set_vtcm_param(compute_res_attr_t *attr, unsigned int bytes, uint8_t single_page) {
-    (void)single_page;
-    return compute_resource_attr_set_vtcm_param_v2(attr, bytes, 0, 0);
-}
-
-EMU_API int compute_resource_attr_set_release_callback(compute_res_attr_t *attr, release_fn *release, void *context) {
-    struct attr *a = attr_of(attr);
-    if (!a) return AEE_EBADPARM;
-    a->release = (uintptr_t)release;
-    a->release_context = (uintptr_t)context;
-    return AEE_SUCCESS;
-}
+// --- attributes that answer ---
 
 EMU_API int compute_resource_attr_get_vtcm_ptr_v2(compute_res_attr_t *attr, void **vtcm, unsigned int *bytes) {
-    struct attr *a = attr_of(attr);
+    struct emu_res_attr *a = emu_res_attr(attr);
     const struct context *c;
     int result = AEE_EFAILED;
     if (!a || !vtcm || !bytes) return AEE_EBADPARM;
@@ -177,7 +103,7 @@ static struct context *find_place(const struct context *c, uint32_t bytes, uint3
 static void *run_release(void *argument) {
     uint32_t id = (uint32_t)(uintptr_t)argument;
     struct context *c;
-    release_fn *release = NULL;
+    emu_release_fn *release = NULL;
     void *context = NULL;
     pthread_mutex_lock(&r.lock);
     c = context_of(id);
@@ -227,7 +153,7 @@ static void disown(struct context *c) {
     pthread_cond_broadcast(&r.changed);
 }
 
-static struct context *make(const struct attr *a) {
+static struct context *make(const struct emu_res_attr *a) {
     for (int i = 0; i < MOST_CONTEXTS; i++) {
         struct context *c = &r.contexts[i];
         uint32_t turn = (c->turn + 1) & 0xFFFFF;
@@ -235,7 +161,7 @@ static struct context *make(const struct attr *a) {
         *c = (struct context){.used = true, .turn = turn, .bytes = a->bytes, .cached = a->cached, .hmx = a->hmx};
         if (c->bytes > emu_block->vtcm_bytes) c->bytes = a->min_bytes;
         c->priority = (uint32_t)qurt_thread_get_priority(qurt_thread_get_id());
-        c->release = (release_fn *)(uintptr_t)a->release;
+        c->release = (emu_release_fn *)(uintptr_t)a->release;
         c->release_context = (void *)(uintptr_t)a->release_context;
         return c;
     }
@@ -243,7 +169,7 @@ static struct context *make(const struct attr *a) {
 }
 
 EMU_API unsigned int compute_resource_acquire(compute_res_attr_t *attr, unsigned int timeout_us) {
-    struct attr *a = attr_of(attr);
+    struct emu_res_attr *a = emu_res_attr(attr);
     struct context *c;
     uint32_t id = 0;
     int code;

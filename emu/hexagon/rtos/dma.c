@@ -178,8 +178,7 @@ static void step(void) {
         fail(d, syndrome, where, wrong);
         return;
     }
-    atomic_thread_fence(memory_order_release);
-    *(volatile uint32_t *)&d[1] = d[1] | DONE;
+    atomic_store_explicit((_Atomic uint32_t *)&d[1], d[1] | DONE, memory_order_release); // after the last byte
     engine.last = d;
     engine.next = d[0] ? address(d, d[0]) : NULL;
     if (!engine.next) engine.state = NPU_EMU_DM0_IDLE;

@@ -48,6 +48,16 @@ void emu_window_forget(int number);
 void *emu_window_address(int number, uint64_t *bytes);
 int emu_window_reference(int number, int change);
 
+// Maps the first |bytes| of an announced buffer: NULL when it is not announced or a limit stands against it. Unmapping
+// needs the same address and (in pages) size.
+void *emu_window_map(int number, uint64_t bytes, int prot);
+int emu_window_unmap(uint64_t address, uint64_t bytes);
+// The address that a buffer announced with FASTRPC_MAP_FD has; counted.
+int emu_window_get(int number, void **address);
+int emu_window_put(int number);
+// An address above 4 GiB that only emu_window_extended reaches, 0 for failure.
+uint64_t emu_window_map_extended(int number, uint64_t bytes, int prot);
+
 enum emu_access { EMU_READ = 1, EMU_WRITE = 2 };
 // Is [address, +bytes) inside one mapping or VTCM with this access? NULL, or what is wrong with it.
 const char *emu_window_check(uint64_t address, uint64_t bytes, enum emu_access access);

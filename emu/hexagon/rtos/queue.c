@@ -143,10 +143,11 @@ EMU_API AEEResult dspqueue_close(dspqueue_t queue) {
     if (emu_dsp_meet("dspqueue_close", &code)) return code;
     if (!queue || !queue->imported) return AEE_EBADPARM;
     emu_queue_side_end(&queue->side);
+    // The host may have the queue destroyed as soon as it sees the flag go; that waits for the lock.
     pthread_mutex_lock(&all.lock);
+    atomic_store(&queue->side.header->imported, 0);
     queue->imported = false;
     pthread_mutex_unlock(&all.lock);
-    atomic_store(&queue->side.header->imported, 0);
     return AEE_SUCCESS;
 }
 

@@ -1,7 +1,6 @@
 // Host buffers in the NPU process: what was announced, what is mapped, the limits on bytes and mappings, HAP_mmap and
 // its relatives, and the check of an address range that the DMA engine makes.
 #include "emu_dsp.h"
-#include "HAP_mem.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -249,110 +248,65 @@ int emu_window_extended(uint64_t address, void *memory, uint64_t bytes, bool wri
     return result;
 }
 
-// --- HAP names ---
-
-static int host_prot(int prot) {
-    return (prot & HAP_PROT_READ ? PROT_READ : 0) | (prot & HAP_PROT_WRITE ? PROT_READ | PROT_WRITE : 0);
-}
-
-static void *hap_map(const char *name, void *addr, size_t len, int prot, int flags, int fd, long offset) {
+void *emu_window_map(int number, uint64_t bytes, int prot) {
     const struct announcement *a;
     void *at = NULL;
-    int code;
-    if (emu_dsp_meet(name, &code) || addr || !len || flags || offset || (prot & HAP_PROT_EXEC)) return (void *)-1;
     pthread_rwlock_wrlock(&w.lock);
-    a = find(fd);
-    if (a) at = map(a, len, host_prot(prot));
+    a = find(number);
+    if (a) at = map(a, bytes, prot);
     pthread_rwlock_unlock(&w.lock);
-    return at ? at : (void *)-1;
+    return at;
 }
 
-static int hap_unmap(const char *name, uint64_t address, uint64_t len) {
-    int result, code;
-    if (emu_dsp_meet(name, &code)) return code;
-    if (!len) return AEE_EBADPARM;
+int emu_window_unmap(uint64_t address, uint64_t bytes) {
+    int result;
+    if (!bytes) return AEE_EBADPARM;
     pthread_rwlock_wrlock(&w.lock);
-    result = unmap(address, len);
+    result = unmap(address, bytes);
     pthread_rwlock_unlock(&w.lock);
     return result;
 }
 
-EMU_API void *HAP_mmap(void *addr, int len, int prot, int flags, int fd, long offset) {
-    return len <= 0 ? (void *)-1 : hap_map("HAP_mmap", addr, (size_t)len, prot, flags, fd, offset);
-}
-
-EMU_API void *HAP_mmap2(void *addr, size_t len, int prot, int flags, int fd, long offset) {
-    return hap_map("HAP_mmap2", addr, len, prot, flags, fd, offset);
-}
-
-EMU_API int HAP_munmap(void *addr, int len) {
-    return len <= 0 ? AEE_EBADPARM : hap_unmap("HAP_munmap", (uintptr_t)addr, (size_t)len);
-}
-
-EMU_API int HAP_munmap2(void *addr, size_t len) {
-    return hap_unmap("HAP_munmap2", (uintptr_t)addr, len);
-}
-
-EMU_API int HAP_mmap_get(int fd, void **vaddr, uint64_t *paddr) {
+int emu_window_get(int number, void **address) {
     struct announcement *a;
-    int result = AEE_ENOSUCHMAP, code;
-    if (emu_dsp_meet("HAP_mmap_get", &code)) return code;
+    int result = AEE_ENOSUCHMAP;
     pthread_rwlock_wrlock(&w.lock);
-    a = find(fd);
+    a = find(number);
     if (a && a->address) {
         a->gets++;
-        if (vaddr) *vaddr = a->address;
-        if (paddr) *paddr = (uintptr_t)a->address;
+        *address = a->address;
         result = AEE_SUCCESS;
     }
     pthread_rwlock_unlock(&w.lock);
     return result;
 }
 
-EMU_API int HAP_mmap_put(int fd) {
+int emu_window_put(int number) {
     struct announcement *a;
     int result = AEE_ENOSUCHMAP;
     pthread_rwlock_wrlock(&w.lock);
-    a = find(fd);
+    a = find(number);
     if (a && a->address) result = a->gets ? AEE_SUCCESS : AEE_EBADMAPREFCNT;
     if (!result) a->gets--;
     pthread_rwlock_unlock(&w.lock);
     return result;
 }
 
-// An extended mapping has an address above 4 GiB at which nothing is: only the DMA engine reaches it.
-static int map_extended(HAP_mem_map *request) {
+uint64_t emu_window_map_extended(int number, uint64_t bytes, int prot) {
     const struct announcement *a;
     struct mapping *m = NULL;
+    uint64_t address = 0;
     int fd = -1;
     pthread_rwlock_wrlock(&w.lock);
-    a = find(request->fd);
-    if (a && request->len <= page_round(a->bytes)) fd = dup(a->fd);
-    if (fd >= 0) m = add_mapping(w.next_extended, page_round(request->len), a->number, host_prot(request->prot));
+    a = find(number);
+    if (a && bytes && bytes <= page_round(a->bytes)) fd = dup(a->fd);
+    if (fd >= 0) m = add_mapping(w.next_extended, page_round(bytes), number, prot);
     if (m) {
         m->extended_fd = fd;
         w.next_extended += m->bytes + PAGE;
-        request->dsp_va = request->dsp_pa = m->address;
+        address = m->address;
     }
     pthread_rwlock_unlock(&w.lock);
     if (!m && fd >= 0) close(fd);
-    return m ? AEE_SUCCESS : AEE_ENOMEMORY;
-}
-
-EMU_API int HAP_mem_request(HAP_mem_request_payload *payload) {
-    int code;
-    if (emu_dsp_meet("HAP_mem_request", &code)) return code;
-    if (!payload) return AEE_EBADPARM;
-    if (payload->request_id == HAP_MEM_UNMAP)
-        return hap_unmap("HAP_mem_request_unmap", payload->munmap.dsp_va, payload->munmap.len);
-    if (payload->request_id != HAP_MEM_MAP) return AEE_EUNSUPPORTED;
-    if (payload->mmap.flags & HAP_MEM_FLAGS_EXTENDED_MAP) {
-        if (emu_block->arch <= 79) return AEE_EUNSUPPORTED;
-        return map_extended(&payload->mmap);
-    }
-    payload->mmap.dsp_va = (uintptr_t)hap_map("HAP_mem_request_map", NULL, (size_t)payload->mmap.len,
-                                              payload->mmap.prot, 0, payload->mmap.fd, 0);
-    if (payload->mmap.dsp_va == (uintptr_t)-1) return AEE_ENOMEMORY;
-    payload->mmap.dsp_pa = payload->mmap.dsp_va;
-    return AEE_SUCCESS;
+    return address;
 }

@@ -128,13 +128,10 @@ static int load(const char *path) {
         printf("%s\n", dlerror());
         return -1;
     }
-#define KIT_LOAD(name) *(void **)&lib.name = dlsym(library, #name);
-    KIT_FUNCTIONS(KIT_LOAD)
-#undef KIT_LOAD
-#define KIT_CHECK(name) \
+#define KIT_FUNCTION(name)                       \
+    *(void **)&lib.name = dlsym(library, #name); \
     if (!lib.name) return printf("%s is missing\n", #name), -1;
-    KIT_FUNCTIONS(KIT_CHECK)
-#undef KIT_CHECK
+#include "kit_functions.def"
     return 0;
 }
 

@@ -12,24 +12,10 @@
 
 #include <stdbool.h>
 
-#define KIT_FUNCTIONS(X)                                                                                        \
-    X(rpcmem_alloc)                                                                                             \
-    X(rpcmem_alloc2)                                                                                            \
-    X(rpcmem_free)                                                                                              \
-    X(rpcmem_to_fd)                                                                                             \
-    X(fastrpc_mmap)                                                                                             \
-    X(fastrpc_munmap) X(remote_handle64_open) X(remote_handle64_invoke) X(remote_handle64_close)                \
-        X(remote_handle64_control) X(remote_handle_control) X(remote_session_control) X(remote_system_request)  \
-            X(dspqueue_create) X(dspqueue_close) X(dspqueue_export) X(dspqueue_write) X(dspqueue_write_noblock) \
-                X(dspqueue_read) X(dspqueue_read_noblock) X(dspqueue_peek) X(dspqueue_peek_noblock)             \
-                    X(dspqueue_write_early_wakeup_noblock) X(dspqueue_get_stat) X(npu_emu_configure)            \
-                        X(npu_emu_describe) X(npu_emu_query)
-
-#define KIT_FIELD(name) __typeof__(&name) name;
 struct kit_library {
-    KIT_FUNCTIONS(KIT_FIELD)
+#define KIT_FUNCTION(name) __typeof__(&name) name;
+#include "kit_functions.def"
 };
-#undef KIT_FIELD
 
 extern struct kit_library lib;
 extern bool kit_qemu;

@@ -21,6 +21,15 @@ void probe_crash(void);
 int probe_queue_start(uint64_t id, int by_callback);
 int probe_queue_stop(void);
 
+// In a check: returns the line of what is not as it must be.
+#define CHECK(condition) \
+    if (!(condition)) return __LINE__
+
+int probe_check_dma_good(void);
+int probe_check_dma_bad(void);
+int probe_check_dma_type_9(void);
+int probe_check_extended(uint32_t fd);
+
 // Runs check |number|: 0, or the line of the first thing that was not as it must be; -1 when there is no such check.
 int probe_check(uint32_t number, uint32_t fd);
 

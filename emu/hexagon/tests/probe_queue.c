@@ -1,13 +1,14 @@
 // The probe's queue: a thread (or the packet callback) that answers packets.
 #include "probe_program.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 static struct {
     dspqueue_t queue;
     qurt_thread_t thread;
     int has_thread;
-    volatile int stop;
+    atomic_int stop;
 } q;
 
 static void act(const uint32_t *words, const struct dspqueue_buffer *buffers, uint32_t count, uint32_t *second) {

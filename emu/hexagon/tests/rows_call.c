@@ -31,6 +31,18 @@ static void one_process(void) {
     kit_close(other);
 }
 
+// The host's open files are no business of the NPU process.
+static void inherits_nothing(void) {
+    char path[64];
+    remote_handle64 h;
+    CHECK(dup2(1, 200) == 200);
+    h = kit_open(0);
+    snprintf(path, sizeof path, "/proc/%llu/fd/200", pid_of(CDSP));
+    CHECK(access(path, F_OK) != 0);
+    close(200);
+    kit_close(h);
+}
+
 static void echo(remote_handle64 h, uint8_t *in, uint8_t *out, size_t bytes, int expected) {
     remote_arg args[2] = {{.buf = {in, bytes}}, {.buf = {out, bytes}}};
     EQUAL(lib.remote_handle64_invoke(h, REMOTE_SCALARS_MAKE(PROBE_ECHO, 1, 1), args), expected);
@@ -221,6 +233,7 @@ static void faults(void) {
 }
 
 const struct row kit_rows_call[] = {{"one DSP process for each effective domain", one_process},
+                                    {"the NPU process inherits no open files", inherits_nothing},
                                     {"invoke: data copied or mapped, results passed through", copies},
                                     {"invoke: several host threads at once", concurrent},
                                     {"opening: URI, missing and unsigned programs", opening},

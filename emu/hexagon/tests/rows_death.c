@@ -4,12 +4,13 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static volatile int errors, error_code, statuses[8];
+static atomic_int errors, error_code, statuses[8];
 
 static void on_error(dspqueue_t queue, AEEResult error, void *context) {
     (void)queue, (void)context;
@@ -23,7 +24,7 @@ static int on_status(void *context, int domain, int session, remote_rpc_status_f
     return 0;
 }
 
-static int wait_for(const volatile int *value, int expected) {
+static int wait_for(atomic_int *value, int expected) {
     for (int i = 0; i < 400 && *value != expected; i++) usleep(5000);
     return *value;
 }

@@ -1,6 +1,7 @@
 // Rows about the packet queue.
 #include "kit.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,8 +148,8 @@ static void import_rules(void) {
     kit_set("import_needs_callback", "0");
 }
 
-static volatile int called;
-static dspqueue_t called_queue;
+static atomic_int called;
+static _Atomic(dspqueue_t) called_queue;
 
 static void on_packet(dspqueue_t queue, AEEResult error, void *context) {
     uint32_t words[2], flags, count, length;
