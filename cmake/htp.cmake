@@ -2,7 +2,7 @@
 # the machine's instruction set, named as the emulator looks for them (emu/hexagon/README.md); the best one that runs here
 # is started. The names of QuRT, HAP and the emulated instructions come from the process that loads it. Real and qemu
 # builds: scripts/htp-build.
-file(GLOB NPU_HTP_SOURCES CONFIGURE_DEPENDS htp/*.c htp/ops/*.c)
+file(GLOB NPU_HTP_SOURCES CONFIGURE_DEPENDS htp/*.c htp/ops/*.c htp/hvx/*.c)
 set(NPU_HTP_WIRE op format image check opplan opplan_rows opplan_mul_mat opplan_flash_attn)
 list(TRANSFORM NPU_HTP_WIRE PREPEND wire/)
 list(TRANSFORM NPU_HTP_WIRE APPEND .c)
@@ -23,7 +23,8 @@ function(npu_htp_native level)
                         LIBRARY_OUTPUT_DIRECTORY ${NPU_EMU_DIR})
   target_include_directories(${name} PRIVATE . emu/hexagon/hvx)
   target_link_libraries(${name} PRIVATE npu_flags)
-  target_compile_options(${name} PRIVATE -O3 ${ARGN})
+  target_compile_definitions(${name} PRIVATE HTP_BUILD_NATIVE)
+  target_compile_options(${name} PRIVATE -O3 -Wno-psabi ${ARGN})
   string(REPLACE libnpu-htp "" rest ${file}.so)
   foreach(arch ${NPU_HTP_ARCHES})
     add_custom_command(TARGET ${name} POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink ${file}.so

@@ -6,7 +6,7 @@
 enum { ALIGN = 128 };
 
 void *htp_alloc(uint32_t bytes) {
-#ifdef HTP_DEVICE
+#ifdef HTP_BUILD_REAL
     if (bytes > UINT32_MAX - 2 * ALIGN) return 0;
     uint8_t *raw = qurt_malloc(bytes + 2 * ALIGN);
     if (!raw) return 0;
@@ -20,7 +20,7 @@ void *htp_alloc(uint32_t bytes) {
 
 void htp_free(void *memory) {
     if (!memory) return;
-#ifdef HTP_DEVICE
+#ifdef HTP_BUILD_REAL
     qurt_free(((void **)memory)[-1]);
 #else
     npu_emu_low_free(memory);

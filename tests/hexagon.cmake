@@ -7,6 +7,8 @@ add_library(hexagon_loopback MODULE hexagon/loopback.c hexagon/loopback_npu.c ${
 set_target_properties(hexagon_loopback PROPERTIES OUTPUT_NAME cdsprpc LIBRARY_OUTPUT_DIRECTORY ${LOOPBACK}/emu)
 target_include_directories(hexagon_loopback PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/emu/hexagon/hvx)
 target_link_libraries(hexagon_loopback PRIVATE npu_flags Threads::Threads)
+target_compile_definitions(hexagon_loopback PRIVATE HTP_BUILD_NATIVE)
+target_compile_options(hexagon_loopback PRIVATE -Wno-psabi)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(hexagon_loopback PRIVATE -march=x86-64-v3)
 endif()

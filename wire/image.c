@@ -9,7 +9,7 @@
 static const npu_image_format images[] = {
     {NPU_TYPE_Q4_0, 4, 8, 0},
     {NPU_TYPE_Q4_1, 4, 0, 1},
-    {NPU_TYPE_Q8_0, 8, 0, 0},
+    {NPU_TYPE_Q8_0, 8, 128, 0},
 };
 
 const npu_image_format *npu_image_format_of(uint32_t type) {

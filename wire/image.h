@@ -4,7 +4,8 @@
  * planes, each a whole number of 128-byte vectors:
  *     codes   K/32 tiles of 32 x 32 codes in the order of the vrmpy instruction: 32-bit lane r belongs to row r
  *             8-bit codes: vector v holds k = 4v .. 4v+3; 4-bit codes: vector v holds k = 8v .. 8v+3 in the low and
- *             k = 8v+4 .. 8v+7 in the high halves of its bytes. Codes are the format's own (unsigned for 4 bits).
+ *             k = 8v+4 .. 8v+7 in the high halves of its bytes. Codes are unsigned:
+ *             the format's own, plus 128 where it has signed ones.
  *     scales  f16, one vector for two neighbouring tiles: half 2r is row r of tile 2t, half 2r+1 row r of tile 2t+1
  *     minima  the same, only for formats that have them
  * Rows past N and the odd tile at the end hold zeros, so they add nothing. Row tiles follow each other. The host makes
@@ -24,7 +25,7 @@ enum { NPU_TILE_ROWS = 32, NPU_TILE_K = 32, NPU_VECTOR_BYTES = 128 };
 typedef struct npu_image_format {
     uint8_t type;   /* GGUF type number */
     uint8_t bits;   /* of a code in the image: 4 or 8 */
-    uint8_t offset; /* subtracted from a code: 8 for Q4_0 */
+    uint8_t offset; /* subtracted from a code: 8 for Q4_0, 128 for Q8_0 */
     uint8_t has_min;
 } npu_image_format;
 

@@ -42,9 +42,9 @@ const char *npu_opplan_flash_attn(const npu_op *op, const npu_tensor *tensors, c
         uint64_t tasks = (uint64_t)((q->ne[2] + a->rows - 1) / a->rows) * k->ne[1];
         uint64_t states = (uint64_t)a->rows * a->group;
         a->head.threads = tasks < hw->threads ? (uint32_t)(tasks ? tasks : 1) : hw->threads;
-        /* raw blocks, keys transposed and values widened to f32, sums of the chunk and of all chunks */
+        /* raw blocks, keys as f32 and transposed, values as f32, sums of the chunk and of all chunks */
         uint64_t bytes = a->head.depth * (uint64_t)(a->k_slot_bytes + a->v_slot_bytes) +
-                         (uint64_t)k->ne[0] * NPU_VECTOR_BYTES + 32ull * v->ne[0] * 4 + 2 * states * v->ne[0] * 4;
+                         2ull * k->ne[0] * NPU_VECTOR_BYTES + 32ull * v->ne[0] * 4 + 2 * states * v->ne[0] * 4;
         uint64_t scratch = npu_round_up((uint32_t)states * 16, NPU_VECTOR_BYTES);
         if (bytes * a->head.threads > hw->vtcm_bytes || scratch * a->head.threads > NPU_SCRATCH_BYTES) continue;
         a->head.vtcm_thread_bytes = (uint32_t)bytes;

@@ -126,7 +126,6 @@ const char *npu_opplan_rope_table(const npu_op *op, const npu_tensor *tensors, c
 
 const char *npu_opplan_rope(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel) {
     const npu_tensor *x = SRC(0), *table = SRC(1), *dst = DST;
-    npu_kernel_rows *k = kernel;
     if (!is_f32(x) || !is_f32(dst) || !npu_opplan_same_shape(x, dst) || x->ne[3] != 1) return "not heads of f32";
     if (x->rows_of != NPU_ROWS_FIXED && x->rows_dim != 2) return "rows are not dimension 2";
     if (!is_f32(table) || table->ne[0] % 2 || table->ne[0] > x->ne[0] || table->ne[1] != x->ne[2] ||
@@ -138,6 +137,7 @@ const char *npu_opplan_rope(const npu_op *op, const npu_tensor *tensors, const n
     if (x->ne[0] > 4096 || values > 1 << 20) return "heads too long";
     if (x->nb[1] >= 1 << 24 || dst->nb[1] >= 1 << 24) return "heads too far apart";
 
+    /* Room for whole vectors behind the last head. */
     const uint32_t in[2] = {4, 4};
-    return npu_opplan_rows_fit(k, hw, x->ne[2], (uint32_t)values, in, 4, 0);
+    return npu_opplan_rows_fit(kernel, hw, x->ne[2], (uint32_t)values + 64, in, 4, 0);
 }

@@ -1,5 +1,5 @@
 /* ADD, SUB, MUL, DIV, SCALE, GLU, CPY: one pass over units, values independent of each other. */
-#include "htp/hvx/f32.h"
+#include "htp/hvx/hvx_math.h"
 #include "htp/op.h"
 
 #include "wire/format.h"
@@ -9,49 +9,65 @@ static uint32_t vectors(const htp_unit *u) {
 }
 
 static void binary(const htp_rows *r, const htp_unit *u, const uint8_t *const in[2], uint8_t *out, uint8_t *work) {
-    const htp_f32 *a = (const htp_f32 *)in[0], *b = (const htp_f32 *)in[1];
-    htp_f32 *y = (htp_f32 *)out;
-    uint32_t n = vectors(u), code = r->o->op->code;
+    const HVX_Vector *a = (const HVX_Vector *)in[0], *b = (const HVX_Vector *)in[1];
+    HVX_Vector *y = (HVX_Vector *)out;
+    uint32_t n = vectors(u);
     (void)work;
-    for (uint32_t i = 0; i < n; i++)
-        y[i] = code == NPU_OP_ADD   ? htp_f32_add(a[i], b[i])
-               : code == NPU_OP_SUB ? htp_f32_sub(a[i], b[i])
-               : code == NPU_OP_MUL ? htp_f32_mul(a[i], b[i])
-                                    : htp_f32_div(a[i], b[i]);
-}
-
-static void scale(const htp_rows *r, const htp_unit *u, const uint8_t *const in[2], uint8_t *out, uint8_t *work) {
-    const htp_f32 *x = (const htp_f32 *)in[0];
-    htp_f32 *y = (htp_f32 *)out;
-    const npu_params_scale *p = &r->o->op->params.scale;
-    htp_f32 factor = htp_f32_splat(p->scale), bias = htp_f32_splat(p->bias);
-    (void)work;
-    for (uint32_t i = 0, n = vectors(u); i < n; i++) {
-        y[i] = htp_f32_mul(x[i], factor);
-        if (p->bias != 0) y[i] = htp_f32_add(y[i], bias);
+    switch (r->o->op->code) {
+    case NPU_OP_ADD:
+        for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_add(a[i], b[i]);
+        break;
+    case NPU_OP_SUB:
+        for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_sub(a[i], b[i]);
+        break;
+    case NPU_OP_MUL:
+        for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_mul(a[i], b[i]);
+        break;
+    default:
+        for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_div(a[i], b[i]);
     }
 }
 
+static void scale(const htp_rows *r, const htp_unit *u, const uint8_t *const in[2], uint8_t *out, uint8_t *work) {
+    const HVX_Vector *x = (const HVX_Vector *)in[0];
+    HVX_Vector *y = (HVX_Vector *)out;
+    const npu_params_scale *p = &r->o->op->params.scale;
+    HVX_Vector factor = hvx_f32_splat(p->scale), bias = hvx_f32_splat(p->bias);
+    uint32_t n = vectors(u);
+    (void)work;
+    for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_mul(x[i], factor);
+    if (p->bias != 0)
+        for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_add(y[i], bias);
+}
+
 static void glu_silu(const htp_rows *r, const htp_unit *u, const uint8_t *const in[2], uint8_t *out, uint8_t *work) {
-    const htp_f32 *gate = (const htp_f32 *)in[0], *up = (const htp_f32 *)in[1];
-    htp_f32 *y = (htp_f32 *)out, one = htp_f32_splat(1), sign = htp_f32_splat(-1);
+    const HVX_Vector *gate = (const HVX_Vector *)in[0], *up = (const HVX_Vector *)in[1];
+    HVX_Vector *y = (HVX_Vector *)out, one = hvx_f32_splat(1.0f);
     (void)r, (void)work;
     for (uint32_t i = 0, n = vectors(u); i < n; i++) {
-        htp_f32 e = htp_f32_exp(htp_f32_mul(gate[i], sign));
-        y[i] = htp_f32_mul(htp_f32_div(gate[i], htp_f32_add(one, e)), up[i]);
+        HVX_Vector e = hvx_f32_exp(hvx_f32_negate(gate[i]));
+        y[i] = hvx_f32_mul(hvx_f32_div(gate[i], hvx_f32_add(one, e)), up[i]);
     }
 }
 
 static void copy(const htp_rows *r, const htp_unit *u, const uint8_t *const in[2], uint8_t *out, uint8_t *work) {
-    uint32_t n = npu_round_up(u->values, 32);
+    const HVX_Vector *x = (const HVX_Vector *)in[0];
+    HVX_Vector *y = (HVX_Vector *)out;
+    uint32_t wide = vectors(u), half = (u->values + 63) / 64; /* vectors of f32, of f16 */
     (void)work;
     if (r->in_value_bytes[0] == r->out_value_bytes) {
-        const htp_f32 *x = (const htp_f32 *)in[0];
-        for (uint32_t i = 0; i < (n * r->out_value_bytes + 127) / 128; i++) ((htp_f32 *)out)[i] = x[i];
+        for (uint32_t i = 0, n = r->out_value_bytes == 2 ? half : wide; i < n; i++) y[i] = x[i];
     } else if (r->out_value_bytes == 2) {
-        for (uint32_t i = 0; i < n; i++) ((uint16_t *)out)[i] = npu_float_to_half(((const float *)in[0])[i]);
+        for (uint32_t i = 0; i < half; i++) {
+            HVX_Vector high = 2 * i + 1 < wide ? x[2 * i + 1] : Q6_V_vzero();
+            y[i] = hvx_f32_to_half(Q6_W_vcombine_VV(high, x[2 * i]));
+        }
     } else {
-        for (uint32_t i = 0; i < n; i++) ((float *)out)[i] = npu_half_to_float(((const uint16_t *)in[0])[i]);
+        for (uint32_t i = 0; i < half; i++) {
+            HVX_VectorPair w = hvx_f32_from_half(x[i]);
+            y[2 * i] = Q6_V_lo_W(w);
+            if (2 * i + 1 < wide) y[2 * i + 1] = Q6_V_hi_W(w);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
  * start at the same cell share each block of 32 keys and values that DMA brings. Lanes are keys for the scores and
  * values' elements for the sums, so no result depends on the split.
  */
-#include "htp/hvx/f32.h"
+#include "htp/hvx/hvx_math.h"
 #include "htp/memory.h"
 #include "htp/op.h"
 
@@ -24,11 +24,11 @@ typedef struct attn {
 typedef struct attn_thread {
     const attn *a;
     htp_dma *dma;
-    uint8_t *raw;         /* slots: keys, values */
-    htp_f32 *keys;        /* [d] vectors of 32 keys */
-    htp_f32 *values;      /* [32][dv] */
-    float *sums, *totals; /* [states][dv] */
-    state *states;        /* in scratch */
+    uint8_t *raw;              /* slots: keys, values */
+    HVX_Vector *keys;          /* [d] vectors of 32 keys */
+    HVX_Vector *values, *rows; /* [32][dv] */
+    HVX_Vector *sums, *totals; /* [states][dv] */
+    state *states;             /* in scratch */
     uint32_t kv, first_row, n_rows, first_cell;
     uint32_t from; /* first block */
 } attn_thread;
@@ -57,67 +57,86 @@ static uint32_t load_block(void *job, uint64_t block, uint32_t slot) {
     return 2;
 }
 
-static float element(const uint8_t *raw, uint8_t type, uint32_t i) {
-    return type == NPU_TYPE_F32 ? ((const float *)raw)[i] : npu_half_to_float(((const uint16_t *)raw)[i]);
+/* |n| values of a raw block to f32, in order. */
+static void widen(const uint8_t *raw, uint8_t type, uint32_t n, HVX_Vector *y) {
+    const HVX_Vector *x = (const HVX_Vector *)raw;
+    if (type == NPU_TYPE_F32) {
+        for (uint32_t i = 0; i < n / 32; i++) y[i] = x[i];
+        return;
+    }
+    for (uint32_t i = 0; i < n / 64; i++) {
+        HVX_VectorPair w = hvx_f32_from_half(x[i]);
+        y[2 * i] = Q6_V_lo_W(w);
+        y[2 * i + 1] = Q6_V_hi_W(w);
+    }
 }
 
-static void widen(attn_thread *t, const uint8_t *raw) {
+/* Keys to vectors of one element of 32 keys; values, which stay rows, to f32. */
+static void prepare(attn_thread *t, const uint8_t *raw) {
     const attn *a = t->a;
-    for (uint32_t j = 0; j < BLOCK; j++)
-        for (uint32_t i = 0; i < a->d; i++) t->keys[i].f[j] = element(raw, a->o->src[1].type, j * a->d + i);
-    raw += a->k->k_slot_bytes;
-    float *v = t->values->f;
-    for (uint32_t i = 0; i < BLOCK * a->dv; i++) v[i] = element(raw, a->o->src[2].type, i);
+    uint32_t width = a->d / 32;
+    widen(raw, a->o->src[1].type, BLOCK * a->d, t->rows);
+    for (uint32_t piece = 0; piece < width; piece++) {
+        HVX_Vector square[32];
+        for (uint32_t j = 0; j < BLOCK; j++) square[j] = t->rows[j * width + piece];
+        hvx_transpose_32x32(square, t->keys + piece * 32);
+    }
+    widen(raw + a->k->k_slot_bytes, a->o->src[2].type, BLOCK * a->dv, t->values);
 }
 
 /* Scores of the 32 keys of a block for one query row and head. */
-static htp_f32 score(const attn_thread *t, const float *q) {
+static HVX_Vector score(const attn_thread *t, const float *q) {
     const npu_params_attn *p = &t->a->o->op->params.attn;
-    htp_f32 s = htp_f32_splat(0);
-    for (uint32_t i = 0; i < t->a->d; i++) s = htp_f32_fma(htp_f32_splat(q[i]), t->keys[i], s);
-    s = htp_f32_mul(s, htp_f32_splat(p->scale));
-    if (p->softcap != 0)
-        for (int j = 0; j < BLOCK; j++) s.f[j] = p->softcap * npu_tanhf(s.f[j] / p->softcap);
+    HVX_Vector s = Q6_V_vzero();
+    for (uint32_t i = 0; i < t->a->d; i++) s = hvx_f32_fma(hvx_f32_splat(q[i]), t->keys[i], s);
+    s = hvx_f32_mul(s, hvx_f32_splat(p->scale));
+    if (p->softcap != 0) {
+        float lanes[32] __attribute__((aligned(128)));
+        *(HVX_Vector *)lanes = s;
+        for (int j = 0; j < BLOCK; j++) lanes[j] = p->softcap * npu_tanhf(lanes[j] / p->softcap);
+        s = *(const HVX_Vector *)lanes;
+    }
     return s;
 }
 
 /* One block into one state. Keys lo .. hi - 1 of the block are visible, at least one is. */
-static void step(attn_thread *t, state *st, float *sum, const float *q, uint32_t lo, uint32_t hi) {
-    uint32_t dv = t->a->dv;
-    htp_f32 s = score(t, q);
-    float mb = -NPU_F32_INF;
-    for (uint32_t j = lo; j < hi; j++) mb = npu_maxf(mb, s.f[j]);
+static void step(attn_thread *t, state *st, HVX_Vector *acc, const float *q, uint32_t lo, uint32_t hi) {
+    HVX_VectorPred visible = hvx_lanes_between(lo, hi);
+    HVX_Vector s = score(t, q);
+    float mb = hvx_f32_largest(Q6_V_vmux_QVV(visible, s, hvx_f32_splat(-NPU_F32_INF)));
     float m = npu_maxf(st->m, mb);
     if (m == -NPU_F32_INF) return;
-    float c = npu_expf(st->m - m);
-    htp_f32 p = htp_f32_exp(htp_f32_sub(s, htp_f32_splat(m)));
-    for (uint32_t j = 0; j < BLOCK; j++)
-        if (j < lo || j >= hi) p.f[j] = 0;
-    st->l = __builtin_fmaf(st->l, c, htp_f32_fold(p));
+    float c = npu_expf(st->m - m), lanes[32] __attribute__((aligned(128)));
+    HVX_Vector p = hvx_f32_exp(hvx_f32_sub(s, hvx_f32_splat(m))), cs = hvx_f32_splat(c);
+    p = Q6_V_vmux_QVV(visible, p, Q6_V_vzero());
+    st->l = __builtin_fmaf(st->l, c, hvx_f32_sum(p));
     st->m = m;
-    htp_f32 *acc = (htp_f32 *)sum;
-    for (uint32_t i = 0; i < dv / 32; i++) {
-        htp_f32 x = htp_f32_mul(acc[i], htp_f32_splat(c));
-        for (uint32_t j = lo; j < hi; j++) x = htp_f32_fma(htp_f32_splat(p.f[j]), t->values[j * (dv / 32) + i], x);
+    *(HVX_Vector *)lanes = p; /* cached memory: read back as scalars */
+    uint32_t width = t->a->dv / 32;
+    for (uint32_t i = 0; i < width; i++) {
+        HVX_Vector x = hvx_f32_mul(acc[i], cs);
+        for (uint32_t j = lo; j < hi; j++) x = hvx_f32_fma(hvx_f32_splat(lanes[j]), t->values[j * width + i], x);
         acc[i] = x;
     }
 }
 
 /* The chunk's state joins the running one and starts anew. */
-static void merge(const attn_thread *t, state *st, float *sum, float *total) {
+static void merge(const attn_thread *t, state *st, HVX_Vector *sum, HVX_Vector *total) {
+    uint32_t width = t->a->dv / 32;
     if (st->m != -NPU_F32_INF) {
         if (st->tm == -NPU_F32_INF) {
             st->tm = st->m, st->tl = st->l;
-            for (uint32_t i = 0; i < t->a->dv; i++) total[i] = sum[i];
+            for (uint32_t i = 0; i < width; i++) total[i] = sum[i];
         } else {
             float m = npu_maxf(st->tm, st->m), a = npu_expf(st->tm - m), b = npu_expf(st->m - m);
+            HVX_Vector as = hvx_f32_splat(a), bs = hvx_f32_splat(b);
             st->tl = __builtin_fmaf(st->l, b, st->tl * a);
             st->tm = m;
-            for (uint32_t i = 0; i < t->a->dv; i++) total[i] = __builtin_fmaf(sum[i], b, total[i] * a);
+            for (uint32_t i = 0; i < width; i++) total[i] = hvx_f32_fma(sum[i], bs, hvx_f32_mul(total[i], as));
         }
     }
     st->m = -NPU_F32_INF, st->l = 0;
-    for (uint32_t i = 0; i < t->a->dv; i++) sum[i] = 0;
+    for (uint32_t i = 0; i < width; i++) sum[i] = Q6_V_vzero();
 }
 
 static void attend(void *job, uint64_t block, uint32_t slot) {
@@ -125,13 +144,13 @@ static void attend(void *job, uint64_t block, uint32_t slot) {
     const attn *a = t->a;
     const npu_tensor *q = &a->o->src[0];
     uint32_t group = a->k->group, window = a->o->op->params.attn.window, key = (uint32_t)block * BLOCK;
-    widen(t, t->raw + slot * (a->k->k_slot_bytes + a->k->v_slot_bytes));
+    prepare(t, t->raw + slot * (a->k->k_slot_bytes + a->k->v_slot_bytes));
     for (uint32_t r = 0; r < t->n_rows; r++) {
         uint32_t row = t->first_row + r, n = (uint32_t)span(a, row)[1], first = window && n > window ? n - window : 0;
         for (uint32_t g = 0; g < group; g++) {
             uint32_t i = r * group + g;
-            float *sum = t->sums + (uint64_t)i * a->dv;
-            if (key % CHUNK == 0) merge(t, &t->states[i], sum, t->totals + (uint64_t)i * a->dv);
+            HVX_Vector *sum = t->sums + i * (a->dv / 32);
+            if (key % CHUNK == 0) merge(t, &t->states[i], sum, t->totals + i * (a->dv / 32));
             if (key >= n || key + BLOCK <= first) continue;
             const uint8_t *qs = a->o->src_data[0] + row * q->nb[2] + (t->kv * group + g) * q->nb[1];
             step(t, &t->states[i], sum, (const float *)qs, first > key ? first - key : 0,
@@ -148,24 +167,24 @@ static uint32_t store_none(void *job, uint64_t block, uint32_t slot) {
 static void finish(attn_thread *t) {
     const attn *a = t->a;
     const npu_tensor *y = &a->o->dst[0];
-    uint32_t group = a->k->group;
+    uint32_t group = a->k->group, width = a->dv / 32;
     for (uint32_t i = 0; i < t->n_rows * group; i++) {
         state *st = &t->states[i];
-        float *total = t->totals + (uint64_t)i * a->dv;
-        merge(t, st, t->sums + (uint64_t)i * a->dv, total);
+        HVX_Vector *total = t->totals + i * width;
+        merge(t, st, t->sums + i * width, total);
         int empty = st->tm == -NPU_F32_INF;
         if (a->o->src_data[5] && !empty) {
             float sink = ((const float *)a->o->src_data[5])[t->kv * group + i % group];
             float m = npu_maxf(st->tm, sink), c = npu_expf(st->tm - m);
             st->tl = __builtin_fmaf(st->tl, c, npu_expf(sink - m));
-            for (uint32_t e = 0; e < a->dv; e++) total[e] = total[e] * c;
+            for (uint32_t e = 0; e < width; e++) total[e] = hvx_f32_mul(total[e], hvx_f32_splat(c));
         }
-        float inverse = 1.0f / st->tl;
-        for (uint32_t e = 0; e < a->dv; e++) total[e] = empty ? 0.0f : total[e] * inverse;
+        HVX_Vector inverse = hvx_f32_splat(1.0f / st->tl);
+        for (uint32_t e = 0; e < width; e++) total[e] = empty ? Q6_V_vzero() : hvx_f32_mul(total[e], inverse);
     }
     for (uint32_t r = 0; r < t->n_rows; r++)
         htp_dma_push_2d(t->dma, a->o->dst_data[0] + (t->first_row + r) * y->nb[2] + t->kv * group * y->nb[1],
-                        t->totals + (uint64_t)r * group * a->dv, a->dv * 4, group, y->nb[1], a->dv * 4);
+                        t->totals + r * group * width, a->dv * 4, group, y->nb[1], a->dv * 4);
     for (uint32_t r = 0; r < t->n_rows; r++) htp_dma_pop(t->dma);
 }
 
@@ -175,7 +194,8 @@ static void run_rows(attn_thread *t) {
     uint32_t window = a->o->op->params.attn.window, lowest = UINT32_MAX, most = 0;
     for (uint32_t i = 0; i < t->n_rows * a->k->group; i++) {
         t->states[i] = (state){-NPU_F32_INF, 0, -NPU_F32_INF, 0};
-        for (uint32_t e = 0; e < a->dv; e++) t->sums[(uint64_t)i * a->dv + e] = t->totals[(uint64_t)i * a->dv + e] = 0;
+        for (uint32_t e = 0; e < a->dv / 32; e++)
+            t->sums[i * (a->dv / 32) + e] = t->totals[i * (a->dv / 32) + e] = Q6_V_vzero();
     }
     for (uint32_t r = 0; r < t->n_rows; r++) {
         uint32_t n = (uint32_t)span(a, t->first_row + r)[1], low = window && n > window ? n - window : 0;
@@ -193,10 +213,11 @@ static void run_tasks(void *job, unsigned thread) {
     const npu_kernel_attn *k = a->k;
     uint32_t states = k->rows * k->group, threads = k->head.threads, kv_heads = a->o->src[1].ne[1];
     attn_thread t = {.a = a, .dma = &a->o->session->dma[thread], .raw = htp_op_vtcm(a->o, thread)};
-    t.keys = (htp_f32 *)(t.raw + k->head.depth * (k->k_slot_bytes + k->v_slot_bytes));
+    t.keys = (HVX_Vector *)(t.raw + k->head.depth * (k->k_slot_bytes + k->v_slot_bytes));
     t.values = t.keys + a->d;
-    t.sums = (float *)(t.values + a->dv);
-    t.totals = t.sums + (uint64_t)states * a->dv;
+    t.rows = t.values + a->dv;
+    t.sums = t.rows + a->d;
+    t.totals = t.sums + states * (a->dv / 32);
     t.states = (state *)htp_op_scratch(a->o, thread);
     for (uint32_t task = thread; task < a->tasks; task += threads) {
         t.kv = task % kv_heads;

@@ -1,14 +1,15 @@
 /* MUL_MAT by the block-int8 contract (docs/numerics.md, section 5).
  *
- * Pass 1 quantises the rows of x into scratch: codes, scales, scale * sum of codes. Scratch is cached memory, because
- * the multiply reads codes as scalar operands. Pass 2 streams row tiles of the weights through VTCM; a lane is a weight
- * row, so there is one accumulator per result and blocks go in ascending order, whatever the split. Weight row tiles
- * are dealt to the threads in turn.
+ * Pass 1 quantises the rows of x into scratch: codes, then scale and sum of codes of each block. Scratch is cached
+ * memory, because the multiply reads codes as scalar operands. Pass 2 streams row tiles of the weights through VTCM; a
+ * lane is a weight row, so there is one accumulator per result and blocks go in ascending order, whatever the split.
+ * Weight row tiles are dealt to the threads in turn.
  */
-#include "htp/hvx/dot.h"
-#include "htp/hvx/f32.h"
+#include "htp/hvx/hvx_dot.h"
+#include "htp/hvx/hvx_math.h"
 #include "htp/op.h"
 
+#include "wire/format.h"
 #include "wire/image.h"
 
 typedef struct mul_mat {
@@ -44,37 +45,55 @@ static uint32_t load_x(void *job, uint64_t row, uint32_t slot) {
     return 1;
 }
 
-/* One block: codes to |q|, returns the scale; |*sum| is scale * sum of codes. */
-static float quantise_block(const htp_f32 *x, int8_t *q, float *sum) {
-    uint32_t most = 0;
-    for (int i = 0; i < 32; i++) {
-        uint32_t bits = npu_float_bits(x->f[i]) & 0x7FFFFFFFu;
-        most = bits > most ? bits : most;
-    }
-    if (most >= 0x7F800000u || most < 0x0D800000u) { /* Inf or NaN; below 2^-100 */
-        for (int i = 0; i < 32; i++) q[i] = 0;
-        return *sum = most >= 0x7F800000u ? NPU_F32_NAN : 0.0f;
-    }
-    float a = npu_bits_float(most), d = a / 127.0f, id = 127.0f / a;
-    int32_t total = 0;
-    for (int i = 0; i < 32; i++) {
-        /* |x * id| is at most a hair above 127: adding 1.5 * 2^23 rounds it to an integer, to nearest even. */
-        int32_t c = (int32_t)(npu_float_bits(x->f[i] * id + 0x1.8p23f) - 0x4B400000u);
-        c = c > 127 ? 127 : c < -127 ? -127 : c;
-        q[i] = (int8_t)c;
-        total += c;
-    }
-    *sum = d * (float)total;
-    return d;
+/* The scale of a block whose largest |x| has these bits; |*inverse| is what its values are multiplied with. */
+static float block_scale(uint32_t most, float *inverse) {
+    *inverse = 0;
+    if (most >= 0x7F800000u) return NPU_F32_NAN; /* Inf or NaN */
+    if (most < 0x0D800000u) return 0;            /* below 2^-100 */
+    float a = npu_bits_float(most);
+    *inverse = 127.0f / a;
+    return a / 127.0f;
 }
 
+/* 32-bit codes of one block; 0 where the scale says that there is nothing to keep. */
+static HVX_Vector block_codes(HVX_Vector x, float inverse) {
+    HVX_Vector limit = Q6_V_vsplat_R(127), least = Q6_V_vsplat_R(-127);
+    if (inverse == 0) return Q6_V_vzero();
+    HVX_Vector c = hvx_f32_to_i32(hvx_f32_mul(x, hvx_f32_splat(inverse)));
+    return Q6_Vw_vmax_VwVw(Q6_Vw_vmin_VwVw(c, limit), least);
+}
+
+static uint32_t largest_bits(HVX_Vector x) {
+    HVX_Vector a = hvx_f32_abs(x);
+    for (int bytes = 64; bytes >= 4; bytes /= 2) a = Q6_Vw_vmax_VwVw(a, Q6_V_vror_VR(a, bytes));
+    return (uint32_t)Q6_R_vextract_VR(a, 0);
+}
+
+/* Four blocks at a time, since that is a vector of codes. Only the last vector of codes may reach past the codes, into
+ * the first records: so the blocks go from the last ones to the first, and records follow codes. */
 static void quantise(void *job, uint64_t row, uint32_t slot) {
     const mul_mat_thread *t = job;
     const mul_mat *m = t->m;
-    const htp_f32 *x = (const htp_f32 *)(t->vtcm + slot * m->k->x_slot_bytes);
-    int8_t *q = (int8_t *)act_row(m, (uint32_t)row);
-    float *d = (float *)(q + m->k_values), *s = d + m->k_values / 32;
-    for (uint32_t b = 0; b < m->k_values / 32; b++) d[b] = quantise_block(&x[b], q + b * 32, &s[b]);
+    const HVX_Vector *x = (const HVX_Vector *)(t->vtcm + slot * m->k->x_slot_bytes);
+    HVX_Vector *codes = (HVX_Vector *)act_row(m, (uint32_t)row), ones = Q6_Vb_vsplat_R(1);
+    htp_act_block *records = (htp_act_block *)(act_row(m, (uint32_t)row) + m->k_values);
+    uint32_t blocks = m->k_values / 32;
+    for (uint32_t b = (blocks + 3) / 4 * 4; b;) {
+        b -= 4;
+        HVX_Vector c[4] = {Q6_V_vzero(), Q6_V_vzero(), Q6_V_vzero(), Q6_V_vzero()};
+        float d[4] = {0}, inverse;
+        uint32_t n = blocks - b < 4 ? blocks - b : 4;
+        for (uint32_t i = 0; i < n; i++) {
+            d[i] = block_scale(largest_bits(x[b + i]), &inverse);
+            c[i] = block_codes(x[b + i], inverse);
+        }
+        HVX_Vector bytes = Q6_Vb_vpack_VhVh_sat(Q6_Vh_vpack_VwVw_sat(c[3], c[2]), Q6_Vh_vpack_VwVw_sat(c[1], c[0]));
+        HVX_Vector sums = Q6_Vw_vrmpy_VubVb(ones, bytes); /* of 4 codes; then of the 8 lanes of a block */
+        for (int shift = 16; shift >= 4; shift /= 2) sums = Q6_Vw_vadd_VwVw(sums, Q6_V_vror_VR(sums, shift));
+        codes[b / 4] = bytes;
+        for (uint32_t i = 0; i < n; i++)
+            records[b + i] = (htp_act_block){Q6_R_vextract_VR(sums, (int32_t)i * 32), d[i]};
+    }
 }
 
 static uint32_t store_none(void *job, uint64_t row, uint32_t slot) {
@@ -128,24 +147,13 @@ static uint32_t load_tile(void *job, uint64_t unit, uint32_t slot) {
     return 2;
 }
 
-/* f16 scales of tile 2t in the even halves, of tile 2t + 1 in the odd ones. */
-static htp_f32 scales_of(const uint8_t *plane, uint32_t tile) {
-    const uint16_t *h = (const uint16_t *)plane + (tile / 2) * 64 + (tile & 1);
-    htp_f32 y;
-    for (int r = 0; r < 32; r++) y.f[r] = npu_half_to_float(h[2 * r]);
-    return y;
-}
-
-static htp_f32 floats_of(htp_i32 a) {
-    htp_f32 y;
-    for (int r = 0; r < 32; r++) y.f[r] = (float)a.i[r];
-    return y;
-}
-
-static int32_t sum_of(const int8_t *q) {
-    int32_t sum = 0;
-    for (int i = 0; i < 32; i++) sum += q[i];
-    return sum;
+/* The kernels of a weight type. */
+static htp_dot_fn *const *dots_of(uint32_t type) {
+    static const uint8_t types[HTP_DOT_FORMATS] = {
+        [HTP_DOT_Q4_0] = NPU_TYPE_Q4_0, [HTP_DOT_Q4_1] = NPU_TYPE_Q4_1, [HTP_DOT_Q8_0] = NPU_TYPE_Q8_0};
+    unsigned i = 0;
+    while (types[i] != type) i++;
+    return htp_dot[i];
 }
 
 static void multiply(void *job, uint64_t unit, uint32_t slot) {
@@ -155,27 +163,22 @@ static void multiply(void *job, uint64_t unit, uint32_t slot) {
     const npu_image_format *f = m->w[w].format;
     const uint8_t *codes = weight_slot(t, slot), *scales = codes + npu_image_code_bytes(f, m->k_values);
     const uint8_t *minima = scales + npu_image_scale_bytes(m->k_values);
-    htp_f32 *out = (htp_f32 *)out_slot(t, slot);
-    uint32_t tile_bytes = f->bits * 128u, blocks = m->k_values / 32;
-    for (uint32_t row = 0; row < m->rows; row++) out[row] = htp_f32_splat(0);
-    for (uint32_t b = 0; b < blocks; b++) {
-        htp_f32 scale = scales_of(scales, b), min;
-        if (f->has_min) min = scales_of(minima, b);
-        for (uint32_t row = 0; row < m->rows; row++) {
-            const int8_t *q = (const int8_t *)act_row(m, row);
-            const float *d = (const float *)(q + m->k_values), *s = d + blocks;
-            const int8_t *qb = q + b * 32;
-            htp_i32 sum = f->bits == 8
-                              ? htp_dot_tile8(codes + b * tile_bytes, qb)
-                              : htp_dot_tile4(codes + b * tile_bytes, qb, f->offset ? f->offset * sum_of(qb) : 0);
-            htp_f32 p = htp_f32_mul(scale, htp_f32_splat(d[b]));
-            out[row] = htp_f32_fma(p, floats_of(sum), out[row]);
-            if (f->has_min) out[row] = htp_f32_fma(min, htp_f32_splat(s[b]), out[row]);
+    HVX_Vector *out = (HVX_Vector *)out_slot(t, slot);
+    htp_dot_fn *const *dots = dots_of(f->type);
+    for (uint32_t row = 0, columns; row < m->rows; row += columns) {
+        uint32_t log = m->rows - row >= 4 ? 2 : m->rows - row >= 2 ? 1 : 0;
+        htp_act_row x[4];
+        columns = 1u << log;
+        for (uint32_t c = 0; c < columns; c++) {
+            const uint8_t *act = act_row(m, row + c);
+            x[c] = (htp_act_row){(const int8_t *)act, (const htp_act_block *)(act + m->k_values)};
         }
+        dots[log]((const HVX_Vector *)codes, (const HVX_Vector *)scales, (const HVX_Vector *)minima, x,
+                  m->k_values / 32, out + row);
     }
     if (!m->o->src_data[5 + w]) return;
-    const htp_f32 *bias = (const htp_f32 *)(codes + m->w[w].row_tile_bytes);
-    for (uint32_t row = 0; row < m->rows; row++) out[row] = htp_f32_add(out[row], *bias);
+    HVX_Vector bias = *(const HVX_Vector *)(codes + m->w[w].row_tile_bytes);
+    for (uint32_t row = 0; row < m->rows; row++) out[row] = hvx_f32_add(out[row], bias);
 }
 
 static uint32_t store_tile(void *job, uint64_t unit, uint32_t slot) {

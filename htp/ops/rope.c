@@ -1,5 +1,5 @@
 /* ROPE_TABLE and ROPE. A unit of ROPE is one token: all its heads and its row of the table. */
-#include "htp/hvx/f32.h"
+#include "htp/hvx/hvx_math.h"
 #include "htp/memory.h"
 #include "htp/op.h"
 
@@ -13,14 +13,14 @@ static void make_table(const htp_rows *r, const htp_unit *u, const uint8_t *cons
     float position = (float)((const int32_t *)r->o->src_data[0])[u->i[1]], scale = r->o->op->params.rope_table.scale;
     (void)in, (void)work;
     for (uint32_t v = 0; v < (u->values + 31) / 32; v++) {
-        htp_f32 y; /* 16 pairs: made in a register's worth of cached memory, stored as one vector */
+        float y[32] __attribute__((aligned(128))) = {0}; /* 16 pairs, made in cached memory, stored as one vector */
         for (uint32_t i = 0; i < 16 && v * 16 + i < u->values / 2; i++) {
             float s, c;
             npu_sincosf(position * freqs[v * 16 + i], &s, &c);
-            y.f[2 * i] = c * scale;
-            y.f[2 * i + 1] = s * scale;
+            y[2 * i] = c * scale;
+            y[2 * i + 1] = s * scale;
         }
-        ((htp_f32 *)out)[v] = y;
+        ((HVX_Vector *)out)[v] = *(const HVX_Vector *)y;
     }
 }
 
@@ -42,23 +42,51 @@ static uint32_t load_token(const htp_rows *r, const htp_unit *u, htp_dma *dma, u
     return 2;
 }
 
-/* Heads start anywhere in the slot, so this goes by values; pairs are (2i, 2i+1) or (i, i + P). */
+/* (x0, x1) turned by (c, s), 32 pairs. */
+static void turn(HVX_Vector x0, HVX_Vector x1, HVX_Vector c, HVX_Vector s, HVX_Vector *y0, HVX_Vector *y1) {
+    *y0 = hvx_f32_fma(x0, c, hvx_f32_negate(hvx_f32_mul(x1, s)));
+    *y1 = hvx_f32_fma(x0, s, hvx_f32_mul(x1, c));
+}
+
+/* Whole vectors are stored in ascending order of places: what one writes too much the next one, or the next head,
+ * writes anew, and the plan leaves room behind the last. */
+static void turn_neighbours(const float *x, float *y, const HVX_Vector *table, uint32_t pairs) {
+    for (uint32_t i = 0; i < pairs; i += 32, table += 2) {
+        HVX_VectorPair cs = Q6_W_vdeal_VVR(table[1], table[0], -4);
+        HVX_VectorPair xs = Q6_W_vdeal_VVR(hvx_f32_load(x + 2 * i + 32), hvx_f32_load(x + 2 * i), -4);
+        HVX_Vector y0, y1;
+        turn(Q6_V_lo_W(xs), Q6_V_hi_W(xs), Q6_V_lo_W(cs), Q6_V_hi_W(cs), &y0, &y1);
+        HVX_VectorPair ys = Q6_W_vshuff_VVR(y1, y0, -4);
+        hvx_f32_store(y + 2 * i, Q6_V_lo_W(ys));
+        hvx_f32_store(y + 2 * i + 32, Q6_V_hi_W(ys));
+    }
+}
+
+/* Pairs (i, i + P): first all y0, then all y1. */
+static void turn_halves(const float *x, float *y, const HVX_Vector *table, uint32_t pairs) {
+    for (unsigned second = 0; second < 2; second++)
+        for (uint32_t i = 0; i < pairs; i += 32) {
+            HVX_VectorPair cs = Q6_W_vdeal_VVR(table[i / 16 + 1], table[i / 16], -4);
+            HVX_Vector y0, y1;
+            turn(hvx_f32_load(x + i), hvx_f32_load(x + pairs + i), Q6_V_lo_W(cs), Q6_V_hi_W(cs), &y0, &y1);
+            hvx_f32_store(y + (second ? pairs : 0) + i, second ? y1 : y0);
+        }
+}
+
+static void turn_head(const float *x, float *y, const HVX_Vector *table, uint32_t d, uint32_t pairs, int neox) {
+    if (neox)
+        turn_halves(x, y, table, pairs);
+    else
+        turn_neighbours(x, y, table, pairs);
+    for (uint32_t i = 2 * pairs; i < d; i += 32) hvx_f32_store(y + i, hvx_f32_load(x + i));
+}
+
 static void rotate(const htp_rows *r, const htp_unit *u, const uint8_t *const in[2], uint8_t *out, uint8_t *work) {
     uint32_t d = r->o->src[0].ne[0], heads = r->o->src[0].ne[1], pairs = r->o->src[1].ne[0] / 2;
-    int neox = r->o->op->params.rope.mode == NPU_ROPE_NEOX;
-    const float *table = (const float *)in[1];
     (void)u, (void)work;
-    for (uint32_t h = 0; h < heads; h++) {
-        const float *x = (const float *)in[0] + (uint64_t)h * d;
-        float *y = (float *)out + (uint64_t)h * d;
-        for (uint32_t i = 0; i < pairs; i++) {
-            uint32_t first = neox ? i : 2 * i, second = neox ? i + pairs : 2 * i + 1;
-            float c = table[2 * i], s = table[2 * i + 1], x0 = x[first], x1 = x[second];
-            y[first] = __builtin_fmaf(x0, c, -(x1 * s));
-            y[second] = __builtin_fmaf(x0, s, x1 * c);
-        }
-        for (uint32_t i = 2 * pairs; i < d; i++) y[i] = x[i];
-    }
+    for (uint32_t h = 0; h < heads; h++)
+        turn_head((const float *)in[0] + (uint64_t)h * d, (float *)out + (uint64_t)h * d, (const HVX_Vector *)in[1], d,
+                  pairs, r->o->op->params.rope.mode == NPU_ROPE_NEOX);
 }
 
 static uint32_t store_token(const htp_rows *r, const htp_unit *u, htp_dma *dma, const uint8_t *out) {

@@ -1,6 +1,6 @@
 /* GET_ROWS from plain tables and from weight images, SET_ROWS into a state. Ids and cells are outside values: each is
  * checked before its row is touched. */
-#include "htp/hvx/f32.h"
+#include "htp/hvx/hvx_math.h"
 #include "htp/memory.h"
 #include "htp/op.h"
 
@@ -58,23 +58,44 @@ static uint32_t load_tiles(const htp_rows *r, const htp_unit *u, htp_dma *dma, u
     return 3;
 }
 
+/* f16 value |i| of a list in VTCM, by vector load and extract. */
+static float half_at(const uint8_t *list, uint32_t i) {
+    HVX_Vector v = *(const HVX_Vector *)(list + (i & ~63u) * 2);
+    uint32_t word = (uint32_t)Q6_R_vextract_VR(v, (int32_t)((i & 62) * 2));
+    return npu_half_to_float((uint16_t)(i & 1 ? word >> 16 : word));
+}
+
+/* 128 codes as bytes in order, of which there are four blocks, to numbers. */
+static void expand(HVX_Vector codes, const npu_image_format *f, const uint8_t *scales, const uint8_t *minima,
+                   uint32_t block, uint32_t blocks, HVX_Vector *y) {
+    HVX_Vector offset = Q6_V_vsplat_R(f->offset);
+    HVX_VectorPair halves = Q6_Wuh_vunpack_Vub(codes);
+    for (uint32_t i = 0; i < 4 && block + i < blocks; i++) {
+        HVX_VectorPair words = Q6_Wuw_vunpack_Vuh(i < 2 ? Q6_V_lo_W(halves) : Q6_V_hi_W(halves));
+        HVX_Vector c = Q6_Vw_vsub_VwVw(i & 1 ? Q6_V_hi_W(words) : Q6_V_lo_W(words), offset);
+        HVX_Vector x = hvx_f32_mul(hvx_f32_from_i32(c), hvx_f32_splat(half_at(scales, block + i)));
+        y[block + i] = f->has_min ? hvx_f32_add(x, hvx_f32_splat(half_at(minima, block + i))) : x;
+    }
+}
+
 static void dequantise(const htp_rows *r, const htp_unit *u, const uint8_t *const in[2], uint8_t *out, uint8_t *work) {
     const npu_image_format *f = npu_image_format_of(r->o->src[0].type);
-    const uint16_t *scales = (const uint16_t *)(in[0] + scales_at(f, u->values));
-    const uint16_t *minima = (const uint16_t *)(in[0] + minima_at(f, u->values));
-    htp_f32 *y = (htp_f32 *)out;
+    const uint8_t *scales = in[0] + scales_at(f, u->values), *minima = in[0] + minima_at(f, u->values);
+    const HVX_Vector *codes = (const HVX_Vector *)in[0];
+    HVX_Vector *y = (HVX_Vector *)out;
+    uint32_t blocks = u->values / 32;
     (void)work;
     if (r->o->code != NPU_WIRE_OK) return;
-    for (uint32_t b = 0; b < u->values / 32; b++) {
-        htp_f32 codes;
-        for (uint32_t i = 0; i < 32; i++) {
-            if (f->bits == 8)
-                codes.f[i] = (float)((const int8_t *)in[0])[b * 32 + i];
-            else
-                codes.f[i] = (float)((in[0][b * 16 + i / 8 * 4 + i % 4] >> (i / 4 % 2 * 4) & 15) - f->offset);
+    for (uint32_t b = 0; b < blocks; b += 4) {
+        if (f->bits == 8) {
+            expand(codes[b / 4], f, scales, minima, b, blocks, y);
+        } else if (b % 8 == 0) {
+            /* A word is four codes in the low halves of its bytes and the four after them in the high ones. */
+            HVX_Vector low = Q6_V_vand_VV(codes[b / 8], Q6_Vb_vsplat_R(15)), high = Q6_Vub_vlsr_VubR(codes[b / 8], 4);
+            HVX_VectorPair in_order = Q6_W_vshuff_VVR(high, low, -4);
+            expand(Q6_V_lo_W(in_order), f, scales, minima, b, blocks, y);
+            expand(Q6_V_hi_W(in_order), f, scales, minima, b + 4, blocks, y);
         }
-        y[b] = htp_f32_mul(codes, htp_f32_splat(npu_half_to_float(scales[b])));
-        if (f->has_min) y[b] = htp_f32_add(y[b], htp_f32_splat(npu_half_to_float(minima[b])));
     }
 }
 
@@ -95,13 +116,15 @@ void htp_get_rows(htp_op *o) {
 }
 
 static void convert(const htp_rows *r, const htp_unit *u, const uint8_t *const in[2], uint8_t *out, uint8_t *work) {
-    const float *x = (const float *)in[0];
+    const HVX_Vector *x = (const HVX_Vector *)in[0];
+    HVX_Vector *y = (HVX_Vector *)out;
+    uint32_t n = (u->values + 31) / 32;
     (void)work;
-    for (uint32_t i = 0; i < u->values; i++)
-        if (r->out_value_bytes == 2)
-            ((uint16_t *)out)[i] = npu_float_to_half(x[i]);
-        else
-            ((float *)out)[i] = x[i];
+    if (r->out_value_bytes == 4)
+        for (uint32_t i = 0; i < n; i++) y[i] = x[i];
+    else
+        for (uint32_t i = 0; i < n; i += 2)
+            y[i / 2] = hvx_f32_to_half(Q6_W_vcombine_VV(i + 1 < n ? x[i + 1] : Q6_V_vzero(), x[i]));
 }
 
 static uint32_t store_cell(const htp_rows *r, const htp_unit *u, htp_dma *dma, const uint8_t *out) {

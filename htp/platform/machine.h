@@ -1,11 +1,11 @@
-/* What is one instruction on a device and a call under the emulator: user DMA, cache lines, pause. HTP_DEVICE is
+/* What is one instruction on a device and a call under the emulator: user DMA, cache lines, pause. HTP_BUILD_REAL is
  * defined by the builds for real hardware; the qemu build is Hexagon code without these instructions. */
 #ifndef HTP_PLATFORM_MACHINE_H
 #define HTP_PLATFORM_MACHINE_H
 
 #include <stdint.h>
 
-#ifdef HTP_DEVICE
+#ifdef HTP_BUILD_REAL
 
 static inline void htp_machine_dmlink(void *tail, void *next) {
     __asm__ volatile("release(%0):at" ::"r"(next) : "memory");

@@ -38,7 +38,7 @@ static void unpack_q4_1(const uint8_t *row, uint32_t b, block *out) {
 static void unpack_q8_0(const uint8_t *row, uint32_t b, block *out) {
     const uint8_t *p = row + b * 34;
     out->scale = read_half(p);
-    memcpy(out->codes, p + 2, 32);
+    for (int i = 0; i < 32; i++) out->codes[i] = p[2 + i] ^ 0x80; /* signed to unsigned: + 128 */
 }
 
 static const struct {

@@ -1,0 +1,111 @@
+/* Functions on vectors of 32 floats beyond arithmetic: exp, masks by lane, a 32 x 32 transpose, square root of a
+ * scalar. The formulas are wire/math.h's, step by step, so native and qemu builds give its bits. */
+#ifndef HTP_HVX_MATH_H
+#define HTP_HVX_MATH_H
+
+#include "htp/hvx/hvx_f32.h"
+#include "wire/math.h"
+
+#ifdef HTP_BUILD_QEMU
+
+/* A lane at a time: there every vector operation would go through memory. */
+static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
+    hvx_f32_lanes a = {x};
+    for (int i = 0; i < 32; i++) a.f[i] = npu_expf(a.f[i]);
+    return a.v;
+}
+
+#else
+
+static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
+    HVX_Vector least = hvx_f32_splat(NPU_EXP_MIN), most = hvx_f32_splat(NPU_EXP_MAX),
+               magic = hvx_f32_splat(NPU_ROUND_MAGIC);
+    HVX_Vector t = hvx_f32_min(hvx_f32_max(x, least), most);
+    HVX_Vector rounded = hvx_f32_fma(t, hvx_f32_splat(NPU_LOG2E), magic), n = hvx_f32_sub(rounded, magic);
+    HVX_Vector whole = Q6_Vw_vsub_VwVw(rounded, magic);
+    HVX_Vector r = hvx_f32_fma(n, hvx_f32_splat(-NPU_LN2_HI), t);
+    r = hvx_f32_fma(n, hvx_f32_splat(-NPU_LN2_LO), r);
+    HVX_Vector p = hvx_f32_fma(hvx_f32_splat(NPU_EXP_C4), r, hvx_f32_splat(NPU_EXP_C3));
+    p = hvx_f32_fma(p, r, hvx_f32_splat(NPU_EXP_C2));
+    p = hvx_f32_fma(p, r, hvx_f32_splat(NPU_EXP_C1));
+    p = hvx_f32_fma(p, r, hvx_f32_splat(NPU_EXP_C0));
+    p = hvx_f32_add(hvx_f32_fma(p, hvx_f32_mul(r, r), r), hvx_f32_splat(1.0f));
+    HVX_Vector bias = Q6_V_vsplat_R(127), zero = Q6_V_vzero();
+    HVX_Vector top = Q6_V_vmux_QVV(Q6_Q_vcmp_eq_VwVw(whole, Q6_V_vsplat_R(128)), Q6_V_vsplat_R(1), zero);
+    HVX_Vector first = Q6_Vw_vasl_VwR(Q6_Vw_vadd_VwVw(Q6_Vw_vsub_VwVw(whole, top), bias), 23);
+    HVX_Vector y = hvx_f32_mul(hvx_f32_mul(p, first), Q6_Vw_vasl_VwR(Q6_Vw_vadd_VwVw(top, bias), 23));
+    /* Outside of the range x is not what it was clamped to. */
+    HVX_VectorPred same = Q6_Q_vcmp_eq_VwVw(x, t);
+    HVX_VectorPred low = Q6_Q_and_QQn(Q6_Q_vcmp_eq_VwVw(t, least), same);
+    HVX_VectorPred high = Q6_Q_and_QQn(Q6_Q_vcmp_eq_VwVw(t, most), same);
+    y = Q6_V_vmux_QVV(low, zero, y);
+    return Q6_V_vmux_QVV(high, Q6_V_vsplat_R(0x7F800000), y);
+}
+
+#endif
+
+/* Lanes first .. end - 1 of 32. */
+static inline HVX_VectorPred hvx_lanes_between(uint32_t first, uint32_t end) {
+    static const int32_t lanes[32]
+        __attribute__((aligned(128))) = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                         16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+    HVX_Vector lane = *(const HVX_Vector *)lanes;
+    return Q6_Q_and_QQn(Q6_Q_vcmp_gt_VwVw(Q6_V_vsplat_R((int32_t)end), lane),
+                        Q6_Q_vcmp_gt_VwVw(Q6_V_vsplat_R((int32_t)first), lane));
+}
+
+/* x with the lanes from |n| on made +0. */
+static inline HVX_Vector hvx_f32_keep(HVX_Vector x, uint32_t n) {
+    return Q6_V_vmux_QVV(hvx_lanes_between(0, n), x, Q6_V_vzero());
+}
+
+static inline HVX_Vector hvx_f32_negate(HVX_Vector x) {
+    return Q6_V_vxor_VV(x, Q6_V_vsplat_R((int32_t)0x80000000u));
+}
+
+/* out[j] lane i = in[i] lane j. Each of the five rounds interleaves vector i with vector i + 16, which moves one bit of
+ * the vector's number into the lane's. */
+static inline void hvx_transpose_32x32(const HVX_Vector in[32], HVX_Vector out[32]) {
+    HVX_Vector other[32];
+    const HVX_Vector *from = in;
+    for (int round = 0; round < 5; round++) {
+        HVX_Vector *to = round & 1 ? other : out;
+        for (int i = 0; i < 16; i++) {
+            HVX_VectorPair w = Q6_W_vshuff_VVR(from[i + 16], from[i], -4);
+            to[2 * i] = Q6_V_lo_W(w);
+            to[2 * i + 1] = Q6_V_hi_W(w);
+        }
+        from = to;
+    }
+}
+
+/* Correctly rounded. Hexagon has no instruction for it, and one a row is not worth a table. */
+static inline float htp_sqrtf(float x) {
+#ifdef __hexagon__
+    uint32_t bits = npu_float_bits(x), m = bits & 0x7FFFFFu;
+    if (bits << 1 == 0 || bits == 0x7F800000u) return x;
+    if (bits >= 0x7F800000u) return NPU_F32_NAN;
+    int e = (int)(bits >> 23);
+    if (e)
+        m |= 0x800000u;
+    else
+        for (e = 1; !(m & 0x800000u); e--) m <<= 1;
+    /* x = m * 2^(e - 150); value = m * 2^25 or 2^26, so that the rest of the exponent is even and the root has 25 bits,
+     * one more than a float. */
+    int odd = (e - 150) & 1;
+    uint64_t value = (uint64_t)m << (odd ? 25 : 26), root = 0;
+    for (uint64_t bit = 1ull << 24; bit; bit >>= 1) {
+        uint64_t next = root | bit;
+        if (next * next <= value) root = next;
+    }
+    int half = (int)(root & 1), sticky = root * root != value;
+    uint32_t r = (uint32_t)(root >> 1);
+    if (half && (sticky || (r & 1))) r++;
+    int power = (e - 150 - (odd ? 25 : 26)) / 2 + 1;
+    return (float)r * npu_bits_float((uint32_t)(power + 127) << 23);
+#else
+    return __builtin_sqrtf(x);
+#endif
+}
+
+#endif
