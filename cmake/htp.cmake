@@ -1,7 +1,7 @@
 # The native build of the NPU program: what the emulated Hexagon runs with driver "sim". One shared object for each level of
 # the machine's instruction set, named as the emulator looks for them (emu/hexagon/README.md); the best one that runs here
-# is started. The names of QuRT, HAP and the emulated instructions come from the process that loads it. Real and qemu
-# builds: scripts/htp-build.
+# is started. The names of QuRT, HAP and the emulated instructions come from the process that loads it. The build for qemu:
+# htp_qemu.cmake; for hardware: scripts/htp-build.
 file(GLOB NPU_HTP_SOURCES CONFIGURE_DEPENDS htp/*.c htp/ops/*.c htp/hvx/*.c)
 set(NPU_HTP_WIRE op format image check opplan opplan_rows opplan_mul_mat opplan_flash_attn)
 list(TRANSFORM NPU_HTP_WIRE PREPEND wire/)
