@@ -93,7 +93,7 @@ int emu_ring_put(struct emu_ring *ring, uint32_t flags, const void *buffers, uin
     uint32_t body = align(buffer_count * buffer_bytes, 8), bytes = 8 + body + align(message_bytes, 8), at, after;
     uint32_t write = atomic_load(&ring->write->position);
     uint64_t head;
-    int failed = place(ring, bytes, &at);
+    int failed = place(ring, write, bytes, &at);
     if (failed) return failed;
     if (at != write) memset(ring->data + write, 0, 8);
     head = (uint64_t)(8 + body + message_bytes) | (uint64_t)(flags & 0xFFFFu) << 32 | (uint64_t)buffer_count << 48 |

@@ -209,7 +209,7 @@ static void latency(void) {
     }
     qsort(us, 500, sizeof *us, by_value);
     printf("  queue round trip: median %.1f us, 90%% %.1f us\n", us[250], us[450]);
-    CHECK(us[250] < (kit_qemu ? 5000 : 1000)); // a busy machine may be slow, a polling one would be far slower
+    CHECK(us[250] < 20000); // no figure of merit: other tests may be running. A sleep in the path would show
     kit_queue_close(&q);
 }
 

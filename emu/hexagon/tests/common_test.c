@@ -1,0 +1,148 @@
+// Tests of common/: rings whose shared memory a peer has filled with anything, and fault rules. No NPU process.
+#include "faults.h"
+#include "ring.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CHECK(condition) ((condition) ? (void)0 : (printf("%s:%d: %s\n", __FILE__, __LINE__, #condition), exit(1)))
+
+static uint32_t seed = 20251129;
+
+static uint32_t next(void) {
+    seed ^= seed << 13;
+    seed ^= seed >> 17;
+    return seed ^= seed << 5;
+}
+
+// Memory with nothing behind it: a byte too far is a crash.
+static uint8_t *guarded(size_t bytes) {
+    size_t pages = (bytes + 4095) / 4096 * 4096;
+    uint8_t *memory = mmap(NULL, pages + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED && !mprotect(memory + pages, 4096, PROT_NONE));
+    return memory + pages - bytes;
+}
+
+static uint64_t touch(const uint8_t *bytes, uint32_t count) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) sum += bytes[i];
+    return sum;
+}
+
+// A peer that writes anything anywhere: packets found are inside the ring, and nothing else happens.
+static void hostile_ring(void) {
+    size_t bytes = emu_queue_bytes(1024, 2048);
+    uint8_t *memory = guarded(bytes);
+    struct emu_ring request, response;
+    struct emu_packet packet;
+    volatile uint64_t sum = 0;
+    int found = 0;
+    emu_queue_layout(memory, 1024, 2048);
+    CHECK(!emu_queue_view(memory, bytes, &request, &response));
+    for (int i = 0; i < 300000; i++) {
+        uint8_t message[64];
+        switch (next() % 4) {
+        case 0:
+            memory[256 + next() % (bytes - 256)] = (uint8_t)next();
+            break;
+        case 1:
+            atomic_store(&request.write->position, next() % 3 ? next() % 1024 & ~7u : next());
+            break;
+        case 2:
+            atomic_store(&request.read->position, next() % 3 ? next() % 1024 & ~7u : next());
+            break;
+        default:
+            emu_ring_put(&request, 0, NULL, 0, 24, message, next() % sizeof message);
+            break;
+        }
+        if (emu_ring_look(&request, 24, &packet)) continue;
+        CHECK(packet.buffer_data >= request.data &&
+              packet.message + packet.message_bytes <= request.data + request.length);
+        sum += touch(packet.buffer_data, packet.buffers * 24) + touch(packet.message, packet.message_bytes);
+        if (next() % 2) emu_ring_drop(&request, &packet);
+        found++;
+    }
+    CHECK(found > 1000);
+}
+
+// A header with any words: either refused, or the views lie in the memory.
+static void hostile_layout(void) {
+    size_t bytes = emu_queue_bytes(1024, 2048);
+    uint8_t *memory = guarded(bytes);
+    struct emu_ring request, response;
+    for (int i = 0; i < 200000; i++) {
+        emu_queue_layout(memory, 1024, 2048);
+        for (uint32_t n = next() % 3; n < 3; n++) {
+            uint32_t word = next() % (sizeof(struct emu_queue_header) / 4), value = next() >> next() % 32;
+            memcpy(memory + 4 * word, &value, 4);
+        }
+        if (emu_queue_view(memory, bytes, &request, &response)) continue;
+        CHECK(request.data >= memory && request.data + request.length <= memory + bytes);
+        CHECK(response.data >= memory && response.data + response.length <= memory + bytes);
+        CHECK((uint8_t *)(response.write + 1) <= memory + bytes && (uint8_t *)(request.read + 1) <= memory + bytes);
+    }
+    CHECK(!emu_queue_bytes(8, 1024) && !emu_queue_bytes(1024, 17 << 20));
+}
+
+// A ring never loses, doubles or reorders, whatever the sizes; a packet of the largest size always gets through.
+static void honest_ring(void) {
+    size_t bytes = emu_queue_bytes(512, 512);
+    uint8_t *memory = guarded(bytes);
+    struct emu_ring ring, other;
+    struct emu_packet packet;
+    uint32_t sent = 0, got = 0;
+    emu_queue_layout(memory, 512, 512);
+    CHECK(!emu_queue_view(memory, bytes, &ring, &other));
+    for (int i = 0; i < 200000; i++) {
+        uint32_t message[128] = {sent}, size = 4 + next() % (next() % 8 ? 100 : 493);
+        if (next() % 2 && !emu_ring_put(&ring, 1, NULL, 0, 24, message, size)) sent++;
+        if (next() % 2 && !emu_ring_look(&ring, 24, &packet)) {
+            uint32_t first;
+            memcpy(&first, packet.message, 4);
+            CHECK(first == got++);
+            emu_ring_drop(&ring, &packet);
+        }
+    }
+    CHECK(sent > 10000);
+    while (!emu_ring_look(&ring, 24, &packet)) emu_ring_drop(&ring, &packet);
+    for (int i = 0; i < 64; i++) {
+        uint32_t message[126] = {0};
+        int failed = emu_ring_put(&ring, 1, NULL, 0, 24, message, 496);
+        // The writer may ask the reader to start over, once.
+        if (failed == EAGAIN && emu_ring_look(&ring, 24, &packet) == EAGAIN)
+            failed = emu_ring_put(&ring, 1, NULL, 0, 24, message, 496);
+        CHECK(!failed && !emu_ring_look(&ring, 24, &packet));
+        emu_ring_drop(&ring, &packet);
+        CHECK(!emu_ring_put(&ring, 1, NULL, 0, 24, message, 8) && !emu_ring_look(&ring, 24, &packet));
+        emu_ring_drop(&ring, &packet);
+    }
+    CHECK(emu_ring_put(&ring, 1, NULL, 0, 24, memory, 497) == EMSGSIZE);
+}
+
+static void fault_rules(void) {
+    static const char *const bad[] = {"x",       "x=",     "=die",     "x=dye",     "x=code:",    "x=code:1z",
+                                      "x@0=die", "x@=die", "x@1z=die", "gpu:x=die", "dspx:x=die", "a=die;b"};
+    struct emu_faults f;
+    int64_t value;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK(emu_faults_parse(&f, bad[i], EMU_FAULT_HOST));
+    CHECK(!emu_faults_parse(&f, "x@2=code:-1;y@2+=delay:7;dsp:z=die;dsp3:x=hang", EMU_FAULT_HOST) && f.count == 2);
+    CHECK(emu_faults_meet(&f, "x", &value) == EMU_FAULT_NONE);
+    CHECK(emu_faults_meet(&f, "x", &value) == EMU_FAULT_CODE && value == -1);
+    CHECK(emu_faults_meet(&f, "x", &value) == EMU_FAULT_NONE);
+    CHECK(emu_faults_meet(&f, "y", &value) == EMU_FAULT_NONE);
+    for (int i = 0; i < 3; i++) CHECK(emu_faults_meet(&f, "y", &value) == EMU_FAULT_DELAY && value == 7);
+    CHECK(!emu_faults_parse(&f, "dsp:z=die;dsp3:x=hang;dsp11:x=exit", 3) && f.count == 2);
+    CHECK(emu_faults_meet(&f, "x", &value) == EMU_FAULT_HANG && emu_faults_meet(&f, "z", &value) == EMU_FAULT_DIE);
+    CHECK(!emu_faults_parse(&f, "", 3) && f.count == 0);
+}
+
+int main(void) {
+    hostile_ring();
+    hostile_layout();
+    honest_ring();
+    fault_rules();
+    return 0;
+}
