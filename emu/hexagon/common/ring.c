@@ -66,8 +66,9 @@ static void publish(struct emu_ring_state *state, uint32_t position) {
 // Where |bytes| can be written: at the write position, or at the ring's start when they don't fit to its end; a zero
 // header at the old position then sends the reader there. Some room always stays free, so that equal positions mean
 // empty.
-static int place(struct emu_ring *ring, uint32_t bytes, uint32_t *at) {
-    uint32_t write = atomic_load(&ring->write->position), read = atomic_load(&ring->read->position);
+// |write| is loaded once by the caller: the peer could change it between two looks.
+static int place(struct emu_ring *ring, uint32_t write, uint32_t bytes, uint32_t *at) {
+    uint32_t read = atomic_load(&ring->read->position);
     if (bytes > ring->length - 8) return EMSGSIZE;
     if (write >= ring->length || read >= ring->length || write % 8 || read % 8) return EBADMSG;
     if (write < read) {
