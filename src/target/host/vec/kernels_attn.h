@@ -277,9 +277,11 @@ npu_status VEC_FN(flash_attn)(const npu_host_call *call, npu_error *err) {
     memset(t->keys, 0,
            BLOCK * attn_round(d) * sizeof(float)); /* what pads rows and blocks must not be slow to compute with */
     memset(t->values, 0, BLOCK * t->width * sizeof(float));
-    /* Tasks: KV head x slice of its group x tile of query rows. */
-    uint32_t slice = group < TILE ? group : TILE, slices = (group + slice - 1) / slice;
-    uint32_t tile = TILE / slice, tiles = (q->ne[2] + tile - 1) / tile;
+    /* Tasks: KV head x slice of its group x tile of query rows. Where that gives less than a task a thread (decoding
+     * with few KV heads), slices are made smaller: keys are then turned more than once, but no thread is idle. */
+    uint32_t slice = group < TILE ? group : TILE, tile = TILE / slice, tiles = (q->ne[2] + tile - 1) / tile;
+    while (slice > 1 && (uint64_t)kv_heads * ((group + slice - 1) / slice) * tiles < call->nth) slice = (slice + 1) / 2;
+    uint32_t slices = (group + slice - 1) / slice;
     uint64_t tasks = (uint64_t)kv_heads * slices * tiles;
     for (uint64_t task = call->ith; task < tasks; task += call->nth) {
         uint32_t head = (uint32_t)(task % kv_heads), s = (uint32_t)(task / kv_heads % slices);
