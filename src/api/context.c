@@ -27,6 +27,7 @@ static npu_status open_device(npu_context *c, const npu_context_params *p, const
     if (p->no_fallback && npu_plan_fallbacks(c->plan, &first))
         return npu_fail(err, NPU_REFUSED, "context.fallback", "layer %d, role %s would run on the CPU: %s",
                         first->layer == NPU_NO_LAYER ? -1 : first->layer, npu_role_name(first->role), first->why);
+    NPU_TRY(c->host->ops->load_block(c->host, 0, c->model->h.n_layers, &c->instance.source, err));
     NPU_TRY(target->open(&params, c->plan, p->kernels_dir, &c->device, err));
     return load(c->device, &c->instance, p, err);
 }
