@@ -1,0 +1,106 @@
+/* The interpreter's state and the parts that its files share. Functions that give a value give NULL after a failure,
+ * which is then recorded in the state.
+ */
+#ifndef NPU_CHAT_INTERP_H
+#define NPU_CHAT_INTERP_H
+
+#include "chat/ast.h"
+#include "chat/template.h"
+
+typedef struct npu__scope npu__scope;
+struct npu__scope {
+    npu__scope *parent;
+    const char **names;
+    npu__value **values;
+    size_t n, capacity;
+};
+
+typedef struct npu__out {
+    char *data;
+    size_t n, capacity, limit;
+} npu__out;
+
+typedef struct npu__interp {
+    npu__arena arena;
+    npu__scope *scope;
+    npu__out out; /* captured text (macros, blocks) grows at its end and is cut off again */
+    uint64_t steps, max_steps;
+    unsigned depth;
+    const npu__node *at; /* where we are, for messages */
+    struct tm now;
+    npu_status status;
+    npu_error *err;
+} npu__interp;
+
+/* Arguments of a call. */
+typedef struct npu__args {
+    npu__list list;
+    npu__dict named;
+} npu__args;
+
+void *npu__fail(npu__interp *in, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void *npu__fail_limit(npu__interp *in, const char *what);
+void *npu__fail_memory(npu__interp *in);
+bool npu__step(npu__interp *in, uint64_t n); /* false: the limit is reached, failed */
+
+/* Passes a new value on, or fails when there was no memory for it. */
+static inline npu__value *npu__made(npu__interp *in, npu__value *v) {
+    return v ? v : npu__fail_memory(in);
+}
+
+bool npu__write(npu__interp *in, const char *s, size_t n);
+bool npu__write_text(npu__interp *in, const npu__value *v); /* as str() gives it */
+bool npu__write_repr(npu__interp *in, const npu__value *v);
+npu__value *npu__captured(npu__interp *in,
+                          size_t from); /* cuts the output back to |from| and gives what stood after it */
+npu__value *npu__to_text(npu__interp *in, npu__value *v); /* str(v) */
+
+typedef struct npu__json_style {
+    bool ascii, sorted;
+    int64_t indent; /* negative: on one line */
+    const char *item_separator, *key_separator;
+    size_t item_n, key_n;
+} npu__json_style;
+bool npu__write_json(npu__interp *in, const npu__value *v, const npu__json_style *style, size_t depth);
+
+npu__value *npu__eval(npu__interp *in, const npu__node *node);
+npu__value *npu__call(npu__interp *in, npu__value *f, npu__args *args);
+npu__value *npu__attribute(npu__interp *in, npu__value *v, const char *name, size_t n);
+npu__value *npu__item(npu__interp *in, npu__value *v, npu__value *key);
+npu__value *npu__slice(npu__interp *in, npu__value *v, npu__value *const parts[3]);
+npu__value *npu__binary(npu__interp *in, char op, npu__value *a, npu__value *b);
+/* a op b for the operators of a comparison: 1, 0, -1 after a failure. */
+int npu__related(npu__interp *in, char op, npu__value *a, npu__value *b);
+npu__value *npu__filter(npu__interp *in, const char *name, npu__value *v, npu__args *args);
+int npu__test(npu__interp *in, const char *name, npu__value *v, npu__args *args); /* 1, 0, -1 after a failure */
+bool npu__has_method(const npu__value *v, const char *name);
+npu__value *npu__method(npu__interp *in, npu__value *self, const char *name, npu__args *args);
+npu__value *npu__function(npu__interp *in, const char *name, npu__args *args);
+bool npu__is_function(const char *name);
+bool npu__format(npu__interp *in, const char *s, size_t n, npu__args *args);   /* str.format, written out */
+bool npu__percent(npu__interp *in, const char *s, size_t n, npu__value *args); /* s % args, written out */
+
+/* What a loop runs over, as a list; NULL after a failure. */
+npu__list *npu__iterate(npu__interp *in, npu__value *v);
+
+npu__value *npu__lookup(npu__interp *in, const char *name);
+bool npu__assign(npu__interp *in, const char *name, npu__value *v);
+npu__scope *npu__push_scope(npu__interp *in, npu__scope *parent);
+
+typedef enum npu__flow { NPU__FLOW_FAIL, NPU__FLOW_NEXT, NPU__FLOW_BREAK, NPU__FLOW_CONTINUE } npu__flow;
+npu__flow npu__exec(npu__interp *in, const npu__node *node);
+
+/* Argument |index|, or the one named |name|; NULL when it was not given. */
+npu__value *npu__arg(const npu__args *args, size_t index, const char *name);
+
+/* Python's idea of white space. */
+bool npu__is_space(uint32_t cp);
+
+/* v without the characters of |chars| (white space when NULL) at its left and right end, as asked. */
+npu__value *npu__strip(npu__interp *in, npu__value *v, npu__value *chars, bool left, bool right);
+npu__value *npu__replace(npu__interp *in, npu__value *v, npu__value *from, npu__value *to, int64_t count);
+/* l(ower), u(pper), c(apitalize), t(itle): after what is no letter, w(ords): after space, "-" and opening brackets. */
+npu__value *npu__change_case(npu__interp *in, npu__value *v, char how);
+npu__value *npu__escaped(npu__interp *in, npu__value *v); /* for HTML; markup stays as it is */
+
+#endif

@@ -1,0 +1,267 @@
+/* Values as text: str(), repr() and JSON, as Python writes them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "chat/interp.h"
+#include "tokenizer/unicode.h"
+
+enum { DEPTH_MAX = 100 };
+
+bool npu__write(npu__interp *in, const char *s, size_t n) {
+    npu__out *o = &in->out;
+    if (n > o->limit - o->n) return npu__fail_limit(in, "the output is too long") != NULL;
+    if (o->n + n + 1 > o->capacity) {
+        size_t capacity = (o->n + n + 1) * 2;
+        char *more = realloc(o->data, capacity);
+        if (!more) return npu__fail_memory(in) != NULL;
+        o->data = more;
+        o->capacity = capacity;
+    }
+    if (n) memcpy(o->data + o->n, s, n);
+    o->n += n;
+    return true;
+}
+
+static bool write_str(npu__interp *in, const char *s) {
+    return npu__write(in, s, strlen(s));
+}
+
+/* The shortest digits that give the same number back; an exponent from 1e16 on and below 1e-4. */
+static bool write_float(npu__interp *in, double x, bool json) {
+    char s[40];
+    if (isnan(x)) return write_str(in, json ? "NaN" : "nan");
+    if (isinf(x)) return write_str(in, x < 0 ? (json ? "-Infinity" : "-inf") : json ? "Infinity" : "inf");
+    int precision = 0;
+    do snprintf(s, sizeof s, "%.*e", precision, x);
+    while (strtod(s, NULL) != x && ++precision < 17);
+    int exponent = atoi(strchr(s, 'e') + 1);
+    if (exponent >= -4 && exponent < 16) {
+        snprintf(s, sizeof s, "%.*f", precision > exponent ? precision - exponent : 1, x);
+    }
+    return write_str(in, s);
+}
+
+static bool write_escape(npu__interp *in, uint32_t cp) {
+    char s[16];
+    snprintf(s, sizeof s, cp < 0x100 ? "\\x%02x" : cp < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)cp);
+    return write_str(in, s);
+}
+
+static bool write_string_repr(npu__interp *in, const char *s, size_t n) {
+    char quote = memchr(s, '\'', n) && !memchr(s, '"', n) ? '"' : '\'';
+    if (!npu__write(in, &quote, 1)) return false;
+    for (size_t at = 0; at < n;) {
+        uint32_t cp;
+        size_t len = npu_utf8_decode(s + at, n - at, &cp);
+        const char *escape = cp == '\n' ? "\\n" : cp == '\r' ? "\\r" : cp == '\t' ? "\\t" : cp == '\\' ? "\\\\" : NULL;
+        bool ok;
+        enum { HIDDEN = NPU__UC_CONTROL | NPU__UC_UNASSIGNED | NPU__UC_SEPARATOR };
+        if (escape)
+            ok = write_str(in, escape);
+        else if (cp == (uint32_t)quote)
+            ok = npu__write(in, "\\", 1) && npu__write(in, &quote, 1);
+        else if (cp != ' ' && npu__unicode_class_of(cp) & HIDDEN)
+            ok = write_escape(in, cp);
+        else
+            ok = npu__write(in, s + at, len);
+        if (!ok) return false;
+        at += len;
+    }
+    return npu__write(in, &quote, 1);
+}
+
+static bool enter(npu__interp *in) {
+    if (++in->depth <= DEPTH_MAX * 10) return npu__step(in, 1);
+    return npu__fail_limit(in, "values are nested too deeply") != NULL;
+}
+
+static bool write_list(npu__interp *in, const npu__list *list, bool tuple) {
+    if (!write_str(in, tuple ? "(" : "[")) return false;
+    for (size_t i = 0; i < list->n; i++)
+        if ((i && !write_str(in, ", ")) || !npu__write_repr(in, list->items[i])) return false;
+    return write_str(in, tuple ? (list->n == 1 ? ",)" : ")") : "]");
+}
+
+static bool write_dict(npu__interp *in, const npu__dict *dict) {
+    if (!write_str(in, "{")) return false;
+    for (size_t i = 0; i < dict->n; i++)
+        if ((i && !write_str(in, ", ")) || !npu__write_repr(in, dict->keys[i]) || !write_str(in, ": ") ||
+            !npu__write_repr(in, dict->values[i]))
+            return false;
+    return write_str(in, "}");
+}
+
+static bool write_other(npu__interp *in, const npu__value *v) {
+    char s[64];
+    switch (v->type) {
+    case NPU__NONE:
+        return write_str(in, "None");
+    case NPU__BOOL:
+        return write_str(in, v->u.boolean ? "True" : "False");
+    case NPU__INT:
+        snprintf(s, sizeof s, "%lld", (long long)v->u.integer);
+        return write_str(in, s);
+    case NPU__FLOAT:
+        return write_float(in, v->u.number, false);
+    case NPU__LIST:
+    case NPU__TUPLE:
+        return write_list(in, v->u.list, v->type == NPU__TUPLE);
+    case NPU__DICT:
+        return write_dict(in, v->u.dict);
+    default:
+        snprintf(s, sizeof s, "<%s>", npu__type_name(v));
+        return write_str(in, s);
+    }
+}
+
+bool npu__write_repr(npu__interp *in, const npu__value *v) {
+    if (!enter(in)) return false;
+    bool ok = v->type == NPU__STRING      ? write_string_repr(in, v->u.string.s, v->u.string.n)
+              : v->type == NPU__UNDEFINED ? write_str(in, "Undefined")
+                                          : write_other(in, v);
+    in->depth--;
+    return ok;
+}
+
+bool npu__write_text(npu__interp *in, const npu__value *v) {
+    if (v->type == NPU__STRING) return npu__write(in, v->u.string.s, v->u.string.n);
+    if (v->type == NPU__UNDEFINED)
+        return !v->u.ref.unsafe || npu__fail(in, "'%s' is unsafe here", v->u.ref.name) != NULL;
+    return npu__write_repr(in, v);
+}
+
+npu__value *npu__captured(npu__interp *in, size_t from) {
+    npu__value *v = npu__copy_string(&in->arena, in->out.data ? in->out.data + from : "", in->out.n - from);
+    in->out.n = from;
+    return npu__made(in, v);
+}
+
+npu__value *npu__to_text(npu__interp *in, npu__value *v) {
+    if (v->type == NPU__STRING) return v;
+    size_t from = in->out.n;
+    return npu__write_text(in, v) ? npu__captured(in, from) : NULL;
+}
+
+static bool write_json_escape(npu__interp *in, uint32_t cp) {
+    char s[16];
+    if (cp >= 0x10000)
+        snprintf(s, sizeof s, "\\u%04x\\u%04x", (unsigned)(0xD800 + ((cp - 0x10000) >> 10)),
+                 (unsigned)(0xDC00 + (cp & 0x3FF)));
+    else
+        snprintf(s, sizeof s, "\\u%04x", (unsigned)cp);
+    return write_str(in, s);
+}
+
+static bool write_json_string(npu__interp *in, const char *s, size_t n, bool ascii) {
+    static const char from[] = "\"\\\n\r\t\b\f", to[] = "\"\\nrtbf";
+    if (!write_str(in, "\"")) return false;
+    for (size_t at = 0; at < n;) {
+        uint32_t cp;
+        size_t len = npu_utf8_decode(s + at, n - at, &cp);
+        const char *simple = cp && cp < 0x80 ? strchr(from, (int)cp) : NULL;
+        bool ok;
+        if (simple)
+            ok = npu__write(in, "\\", 1) && npu__write(in, &to[simple - from], 1);
+        else if (cp < 0x20 || (ascii && cp > 0x7E))
+            ok = cp == 0x7F ? npu__write(in, s + at, len) : write_json_escape(in, cp);
+        else
+            ok = npu__write(in, s + at, len);
+        if (!ok) return false;
+        at += len;
+    }
+    return write_str(in, "\"");
+}
+
+static bool new_line(npu__interp *in, const npu__json_style *style, size_t depth) {
+    if (style->indent < 0) return true;
+    if (!write_str(in, "\n")) return false;
+    for (size_t i = 0; i < depth * (size_t)style->indent; i++)
+        if (!write_str(in, " ")) return false;
+    return true;
+}
+
+static bool json_key(npu__interp *in, const npu__value *key, const npu__json_style *style) {
+    if (key->type == NPU__STRING) return write_json_string(in, key->u.string.s, key->u.string.n, style->ascii);
+    npu__json_style plain = *style;
+    return write_str(in, "\"") && npu__write_json(in, key, &plain, 0) && write_str(in, "\"");
+}
+
+static int by_key(const void *a, const void *b) {
+    int order = 0;
+    npu__compare((*(npu__value *const *const *)a)[0], (*(npu__value *const *const *)b)[0], &order);
+    return order;
+}
+
+/* Pairs of key and value, sorted when asked. */
+static npu__value ***pairs_of(npu__interp *in, const npu__dict *dict, bool sorted) {
+    npu__value ***pairs = npu__arena_alloc(&in->arena, (dict->n + 1) * sizeof *pairs);
+    npu__value **room = npu__arena_alloc(&in->arena, (dict->n + 1) * 2 * sizeof *room);
+    if (!pairs || !room) return npu__fail_memory(in);
+    for (size_t i = 0; i < dict->n; i++) {
+        pairs[i] = room + 2 * i;
+        pairs[i][0] = dict->keys[i];
+        pairs[i][1] = dict->values[i];
+    }
+    if (sorted) qsort(pairs, dict->n, sizeof *pairs, by_key);
+    return pairs;
+}
+
+static bool json_dict(npu__interp *in, const npu__dict *dict, const npu__json_style *style, size_t depth) {
+    if (!dict->n) return write_str(in, "{}");
+    npu__value ***pairs = pairs_of(in, dict, style->sorted);
+    if (!pairs || !write_str(in, "{")) return false;
+    for (size_t i = 0; i < dict->n; i++) {
+        if (i && !npu__write(in, style->item_separator, style->item_n)) return false;
+        if (!new_line(in, style, depth + 1) || !json_key(in, pairs[i][0], style)) return false;
+        if (!npu__write(in, style->key_separator, style->key_n)) return false;
+        if (!npu__write_json(in, pairs[i][1], style, depth + 1)) return false;
+    }
+    return new_line(in, style, depth) && write_str(in, "}");
+}
+
+static bool json_list(npu__interp *in, const npu__list *list, const npu__json_style *style, size_t depth) {
+    if (!list->n) return write_str(in, "[]");
+    if (!write_str(in, "[")) return false;
+    for (size_t i = 0; i < list->n; i++) {
+        if (i && !npu__write(in, style->item_separator, style->item_n)) return false;
+        if (!new_line(in, style, depth + 1) || !npu__write_json(in, list->items[i], style, depth + 1)) return false;
+    }
+    return new_line(in, style, depth) && write_str(in, "]");
+}
+
+bool npu__write_json(npu__interp *in, const npu__value *v, const npu__json_style *style, size_t depth) {
+    bool ok;
+    if (!enter(in)) return false;
+    switch (v->type) {
+    case NPU__NONE:
+        ok = write_str(in, "null");
+        break;
+    case NPU__BOOL:
+        ok = write_str(in, v->u.boolean ? "true" : "false");
+        break;
+    case NPU__INT:
+        ok = write_other(in, v);
+        break;
+    case NPU__FLOAT:
+        ok = write_float(in, v->u.number, true);
+        break;
+    case NPU__STRING:
+        ok = write_json_string(in, v->u.string.s, v->u.string.n, style->ascii);
+        break;
+    case NPU__LIST:
+    case NPU__TUPLE:
+        if (v->u.list->lazy) return npu__fail(in, "a generator can't be written as JSON") != NULL;
+        ok = json_list(in, v->u.list, style, depth);
+        break;
+    case NPU__DICT:
+        ok = json_dict(in, v->u.dict, style, depth);
+        break;
+    default:
+        return npu__fail(in, "a value of type %s can't be written as JSON", npu__type_name(v)) != NULL;
+    }
+    in->depth--;
+    return ok;
+}

@@ -1,0 +1,6 @@
+# Chat templates against Python's jinja2.
+add_executable(template_tool template_tool.c)
+target_include_directories(template_tool PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+target_link_libraries(template_tool PRIVATE npu_static npu_flags)
+
+npu_python_test(chat_templates chat_templates.py $<TARGET_FILE:template_tool> SANITIZED)
