@@ -19,3 +19,14 @@ target_include_directories(hexagon_ops PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJE
 target_link_libraries(hexagon_ops PRIVATE npu_static PkgConfig::CMOCKA npu_flags)
 add_dependencies(hexagon_ops hexagon_loopback)
 npu_command_test(hexagon_ops $<TARGET_FILE:hexagon_ops> SANITIZED)
+
+npu_python_test(htp_builds htp_builds.py TIMEOUT 1200)
+
+# Models on the emulated device, byte for byte.
+if(hexagon IN_LIST NPU_TARGETS)
+  foreach(driver sim qemu)
+    npu_python_test(hexagon_same.${driver} hexagon_same.py ${driver} type-q4_0 type-q4_1 type-q8_0 TIMEOUT 600)
+  endforeach()
+  npu_python_test(hexagon_same.smollm2 hexagon_same.py sim smollm2 TIMEOUT 1200)
+  npu_python_test(hexagon_same.smollm2_qemu hexagon_same.py qemu smollm2 FULL TIMEOUT 1800)
+endif()

@@ -10,12 +10,13 @@
 static const struct {
     const char *name;
     bool emulated;
+    double timeout_s;
     const char *settings[2]; /* of the emulator, "key=value" */
 } drivers[] = {
-    {"auto", false, {NULL}},
-    {"fastrpc", false, {NULL}},
-    {"sim", true, {"driver=sim"}},
-    {"qemu", true, {"driver=qemu"}},
+    {"auto", false, 5, {NULL}},
+    {"fastrpc", false, 5, {NULL}},
+    {"sim", true, 60, {"driver=sim"}},
+    {"qemu", true, 900, {"driver=qemu"}},
 };
 
 const char *npu_hex_result_name(int result) {
@@ -150,6 +151,7 @@ npu_status npu_hex_driver_open(const npu_target_params *params, const char *kern
         return npu_fail(err, NPU_REFUSED, "hexagon.unknown_driver",
                         "--driver %s: hexagon has no such driver (auto, fastrpc, sim, qemu)", name);
     d->emulated = drivers[i].emulated;
+    d->timeout_s = drivers[i].timeout_s;
     npu_status status = d->emulated ? open_emulated(name, d, err) : open_real(name, d, err);
     if (status == NPU_OK) status = resolve(d, err);
     if (status == NPU_OK && d->emulated) status = configure_all(d, drivers[i].settings, kernels_dir, params, err);

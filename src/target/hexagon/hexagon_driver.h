@@ -15,6 +15,7 @@ typedef struct npu_hex_driver {
     void *library;
     char path[512];
     bool emulated;
+    double timeout_s; /* for an answer when the user gives none: emulation takes its time */
 #define HEX_SYMBOL(result, name, arguments, need) result(*name) arguments;
 #include "target/hexagon/hexagon_symbols.def"
 } npu_hex_driver;

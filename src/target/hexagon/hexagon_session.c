@@ -222,7 +222,7 @@ npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_p
     if (!s) return npu_fail(err, NPU_NO_MEMORY, "hexagon.session", "out of memory");
     s->driver = driver;
     s->logger = params->logger;
-    s->timeout_us = (uint64_t)((params->timeout_s > 0 ? params->timeout_s : 5.0) * 1e6);
+    s->timeout_us = (uint64_t)((params->timeout_s > 0 ? params->timeout_s : driver->timeout_s) * 1e6);
     npu_status status = bring_up(s, err);
     if (status != NPU_OK) {
         npu_hex_session_close(s);
