@@ -1,29 +1,19 @@
 /* MUL_MAT on AVX-512 with VNNI: the quantiser, the instances for each format, float dots. */
 #include "target/host/matmul/matmul.h"
-#include "target/host/matmul/matmul_kernel_avx512.h"
+/* The vectors come first. */
+#include "target/host/matmul/matmul_vec_avx512.h"
+
+#include "target/host/matmul/matmul_formats.h"
+#include "target/host/matmul/matmul_tile_avx512.h"
 #include "wire/format.h"
 #include "wire/half.h"
-
-static const wformat q4_0 = {KIND_PLAIN, 8, 1, 18, no_head, block_q4_0};
-static const wformat q4_1 = {KIND_MIN, 0, 1, 20, no_head, block_q4_1};
-static const wformat q5_0 = {KIND_PLAIN, 16, 1, 22, no_head, block_q5_0};
-static const wformat q5_1 = {KIND_MIN, 0, 1, 24, no_head, block_q5_1};
-static const wformat q8_0 = {KIND_PLAIN, 128, 1, 34, no_head, block_q8_0};
-static const wformat iq4_nl = {KIND_PLAIN, 128, 1, 18, no_head, block_iq4_nl};
-static const wformat mxfp4 = {KIND_PLAIN, 16, 1, 17, no_head, block_mxfp4};
-static const wformat q2_k = {KIND_TWO_MIN, 0, 8, 84, head_q2_k, block_q2_k};
-static const wformat q3_k = {KIND_TWO, 4, 8, 110, head_q3_k, block_q3_k};
-static const wformat q4_k = {KIND_MIN, 0, 8, 144, head_q4_k, block_q4_k};
-static const wformat q5_k = {KIND_MIN, 0, 8, 176, head_q5_k, block_q5_k};
-static const wformat q6_k = {KIND_TWO, 32, 8, 210, head_q6_k, block_q6_k};
-static const wformat iq4_xs = {KIND_PLAIN, 128, 8, 136, head_iq4_xs, block_iq4_xs};
 
 static void stream_q4_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
     stream(&q4_0, t, n0, n1, s);
 }
 
 static void panel_q4_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&q4_0, t, n0, n1, s);
+    panel_tiled(&q4_0, t, n0, n1, s);
 }
 
 static void stream_q4_1(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
@@ -31,7 +21,7 @@ static void stream_q4_1(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t 
 }
 
 static void panel_q4_1(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&q4_1, t, n0, n1, s);
+    panel_tiled(&q4_1, t, n0, n1, s);
 }
 
 static void stream_q5_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
@@ -39,7 +29,7 @@ static void stream_q5_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t 
 }
 
 static void panel_q5_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&q5_0, t, n0, n1, s);
+    panel_tiled(&q5_0, t, n0, n1, s);
 }
 
 static void stream_q5_1(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
@@ -47,7 +37,7 @@ static void stream_q5_1(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t 
 }
 
 static void panel_q5_1(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&q5_1, t, n0, n1, s);
+    panel_tiled(&q5_1, t, n0, n1, s);
 }
 
 static void stream_q8_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
@@ -55,7 +45,7 @@ static void stream_q8_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t 
 }
 
 static void panel_q8_0(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&q8_0, t, n0, n1, s);
+    panel_tiled(&q8_0, t, n0, n1, s);
 }
 
 static void stream_iq4_nl(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
@@ -63,7 +53,7 @@ static void stream_iq4_nl(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_
 }
 
 static void panel_iq4_nl(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&iq4_nl, t, n0, n1, s);
+    panel_tiled(&iq4_nl, t, n0, n1, s);
 }
 
 static void stream_mxfp4(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
@@ -71,7 +61,7 @@ static void stream_mxfp4(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t
 }
 
 static void panel_mxfp4(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&mxfp4, t, n0, n1, s);
+    panel_tiled(&mxfp4, t, n0, n1, s);
 }
 
 static void stream_q2_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
@@ -79,7 +69,7 @@ static void stream_q2_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t 
 }
 
 static void panel_q2_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&q2_k, t, n0, n1, s);
+    panel_tiled(&q2_k, t, n0, n1, s);
 }
 
 static void stream_q3_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
@@ -87,7 +77,7 @@ static void stream_q3_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t 
 }
 
 static void panel_q3_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&q3_k, t, n0, n1, s);
+    panel_tiled(&q3_k, t, n0, n1, s);
 }
 
 static void stream_q4_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
@@ -95,7 +85,7 @@ static void stream_q4_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t 
 }
 
 static void panel_q4_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&q4_k, t, n0, n1, s);
+    panel_tiled(&q4_k, t, n0, n1, s);
 }
 
 static void stream_q5_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
@@ -103,7 +93,7 @@ static void stream_q5_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t 
 }
 
 static void panel_q5_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&q5_k, t, n0, n1, s);
+    panel_tiled(&q5_k, t, n0, n1, s);
 }
 
 static void stream_q6_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
@@ -111,7 +101,7 @@ static void stream_q6_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t 
 }
 
 static void panel_q6_k(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&q6_k, t, n0, n1, s);
+    panel_tiled(&q6_k, t, n0, n1, s);
 }
 
 static void stream_iq4_xs(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
@@ -119,7 +109,7 @@ static void stream_iq4_xs(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_
 }
 
 static void panel_iq4_xs(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *s) {
-    panel(&iq4_xs, t, n0, n1, s);
+    panel_tiled(&iq4_xs, t, n0, n1, s);
 }
 
 static const npu_mm_format formats[NPU_TYPE_LIMIT] = {

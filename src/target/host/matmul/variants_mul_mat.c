@@ -8,6 +8,8 @@
 const npu_host_variant npu_host_MUL_MAT[] = {
     {"ref", 0, npu_host_mul_mat_ref, npu_host_mul_mat_scratch_ref, NULL},
 #if defined(__x86_64__)
+    {"avx2", NPU_CPU_AVX2, npu_host_mul_mat_avx2, npu_host_mul_mat_scratch, NULL},
+    {"avxvnni", NPU_CPU_AVX2 | NPU_CPU_AVXVNNI, npu_host_mul_mat_avxvnni, npu_host_mul_mat_scratch, NULL},
     {"avx512", NPU_CPU_AVX512, npu_host_mul_mat_avx512, npu_host_mul_mat_scratch, NULL},
 #endif
     {0},

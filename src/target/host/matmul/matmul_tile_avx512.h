@@ -1,137 +1,12 @@
-/* The products of MUL_MAT on AVX-512 with VNNI, written once over the unpackers of matmul_unpack_avx512.h. Included by
- * matmul_avx512.c alone, which instantiates |stream| and |panel| for each format with a constant |wformat|.
- *
- * vpdpbusd wants unsigned times signed bytes: codes are stored unsigned, and the sum starts at minus the offset times
- * the sum of the activations, which is exact.
+/* The panel products of MUL_MAT on AVX-512 with VNNI: tiles of 32 weight rows and up to 6 activation rows, whose sums
+ * all stay in registers. Included by matmul_avx512.c alone, in place of the plain |panel| of matmul_kernel.h.
  */
-#ifndef NPU_MATMUL_KERNEL_AVX512_H
-#define NPU_MATMUL_KERNEL_AVX512_H
+#ifndef NPU_MATMUL_TILE_AVX512_H
+#define NPU_MATMUL_TILE_AVX512_H
 
-#include "target/host/matmul/matmul.h"
-#include "target/host/matmul/matmul_unpack_avx512.h"
+#include "target/host/matmul/matmul_kernel.h"
 
-#if defined(__clang__)
-#define NPU_UNROLL _Pragma("unroll")
-#else
-#define NPU_UNROLL _Pragma("GCC unroll 16")
-#endif
-
-enum {
-    LANES = 16,
-    STRIP = NPU_MM_STRIP,
-    CHUNK = 16
-}; /* rows of a vector, of a panel; blocks unpacked at a time: fits L1 */
-
-/* What follows the integer sum of a block (numerics.md §5). TWO: a scale for each 16 values. */
-typedef enum wkind { KIND_PLAIN, KIND_MIN, KIND_TWO, KIND_TWO_MIN, KIND_COUNT } wkind;
-
-typedef struct wformat {
-    wkind kind;
-    int offset; /* codes are stored as c + offset, a power of two; 0 when they are unsigned anyway */
-    uint32_t unit_blocks, unit_bytes;
-    void (*head)(wunit *u, const wrows *r);
-    void (*block)(wunit *u, const wrows *r, int b, wblock *o);
-} wformat;
-
-NPU_INLINE __m512i broadcast4(const void *p) {
-    int32_t v;
-    memcpy(&v, p, 4);
-    return _mm512_set1_epi32(v);
-}
-
-/* The activations' stored start is for an offset of 128. */
-NPU_INLINE __m512i start_of(const int32_t *n, int offset) {
-    if (!offset) return _mm512_setzero_si512();
-    return _mm512_srai_epi32(_mm512_set1_epi32(*n), (unsigned)(7 - __builtin_ctz((unsigned)offset)));
-}
-
-/* Lane 4i + j of the result: the sum of the four lanes 4i … of register j. Mostly blends, which are cheaper. */
-NPU_INLINE __m512i sums_of_four(const __m512i *v) {
-    __m512i ab = _mm512_add_epi32(_mm512_mask_blend_epi32(0xAAAA, v[0], v[1]),
-                                  _mm512_shuffle_epi32(_mm512_mask_blend_epi32(0xAAAA, v[1], v[0]), _MM_PERM_CDAB));
-    __m512i cd = _mm512_add_epi32(_mm512_mask_blend_epi32(0xAAAA, v[2], v[3]),
-                                  _mm512_shuffle_epi32(_mm512_mask_blend_epi32(0xAAAA, v[3], v[2]), _MM_PERM_CDAB));
-    return _mm512_add_epi32(_mm512_mask_blend_epi32(0xCCCC, ab, cd),
-                            _mm512_shuffle_epi32(_mm512_mask_blend_epi32(0xCCCC, cd, ab), _MM_PERM_BADC));
-}
-
-NPU_INLINE void dot16(const __m512i *w, const int8_t *q, __m512i *sum) {
-    __m512i x = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)q));
-    for (int j = 0; j < 4; j++) sum[j] = _mm512_dpbusd_epi32(sum[j], w[j], x);
-}
-
-/* Adds a block, in quads, to the sums of 16 rows. */
-NPU_INLINE __m512 step(const wformat *f, const wblock *o, const npu_mm_act *a, __m512 acc) {
-    __m512i sum, low[4] = {0};
-    dot16(o->w, a->q, low);
-    if (f->kind == KIND_PLAIN || f->kind == KIND_MIN) {
-        dot16(o->w + 4, a->q + 16, low);
-        sum = sums_of_four(low);
-        if (f->offset) sum = _mm512_add_epi32(sum, start_of(&a->n, f->offset));
-    } else {
-        __m512i high[4] = {0}, sum2;
-        dot16(o->w + 4, a->q + 16, high);
-        sum = _mm512_add_epi32(sums_of_four(low), start_of(&a->n_low, f->offset));
-        sum2 = _mm512_add_epi32(sums_of_four(high), start_of(&a->n_high, f->offset));
-        sum = _mm512_add_epi32(_mm512_mullo_epi32(sum, o->sc0), _mm512_mullo_epi32(sum2, o->sc1));
-    }
-    __m512 d = _mm512_set1_ps(a->d);
-    acc = _mm512_fmadd_ps(_mm512_mul_ps(o->scale, d), _mm512_cvtepi32_ps(sum), acc);
-    if (f->kind == KIND_MIN) acc = _mm512_fmadd_ps(o->min, _mm512_set1_ps(a->s), acc);
-    if (f->kind == KIND_TWO_MIN) {
-        __m512i mins = _mm512_dpwssd_epi32(_mm512_setzero_si512(), o->mn, broadcast4(&a->b0));
-        acc = _mm512_fmadd_ps(_mm512_mul_ps(o->min, d), _mm512_cvtepi32_ps(mins), acc);
-    }
-    return acc;
-}
-
-NPU_INLINE void prefetch(const uint8_t *p, uint32_t bytes) {
-    for (uint32_t i = 0; i < bytes; i += 64) _mm_prefetch((const char *)p + i, _MM_HINT_T1);
-}
-
-/* Weight rows of a strip: in place, or copied with zero rows behind them when fewer than |lanes| are left, so that the
- * vectors never read past the matrix. */
-NPU_INLINE const uint8_t *strip_of(const npu_mm_task *task, uint32_t n, uint32_t count, uint32_t lanes,
-                                   uint64_t row_bytes, uint8_t *copy, uint64_t *stride) {
-    const uint8_t *p = task->w + n * task->stride;
-    *stride = task->stride;
-    if (count == lanes) return p;
-    for (uint32_t i = 0; i < count; i++) memcpy(copy + i * row_bytes, p + i * task->stride, row_bytes);
-    memset(copy + count * row_bytes, 0, (lanes - count) * row_bytes);
-    *stride = row_bytes;
-    return copy;
-}
-
-/* One activation row. The rows of a matrix are neighbours, so the next 16 are prefetched as one run of bytes. */
-NPU_INLINE void stream(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
-    uint32_t units = task->blocks / f->unit_blocks;
-    for (uint32_t n = n0; n < n1; n += LANES) {
-        uint32_t count = n1 - n < LANES ? n1 - n : LANES;
-        uint64_t stride;
-        const uint8_t *p =
-            strip_of(task, n, count, LANES, (uint64_t)units * f->unit_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
-        const uint8_t *next = n + LANES < n1 ? p + LANES * stride : task->after;
-        const npu_mm_act *a = task->acts;
-        wrows r = rows_at(p, stride);
-        __m512 acc = _mm512_setzero_ps();
-        for (uint32_t i = 0; i < units; i++, advance(&r, f->unit_bytes), next += LANES * f->unit_bytes) {
-            wunit u;
-            u.quads = 1;
-            f->head(&u, &r);
-            NPU_UNROLL
-            for (int b = 0; b < (int)f->unit_blocks; b++, a++) {
-                wblock o;
-                prefetch(next + (uint32_t)b * LANES * f->unit_bytes / f->unit_blocks,
-                         LANES * f->unit_bytes / f->unit_blocks);
-                f->block(&u, &r, b, &o);
-                acc = step(f, &o, a, acc);
-            }
-        }
-        __mmask16 mask = (__mmask16)(0xFFFFu >> (LANES - count));
-        if (task->bias) acc = _mm512_add_ps(acc, _mm512_maskz_loadu_ps(mask, task->bias + n));
-        _mm512_mask_storeu_ps(task->y[0] + n, mask, acc);
-    }
-}
+enum { STRIP = NPU_MM_STRIP };
 
 /* A block of 16 rows in a panel is the vectors w[8], scale, then by kind: min | sc0, sc1 | sc0, sc1, min, mn. Codes
  * have the offset 128 there, so that one product serves all formats of a kind. */
@@ -352,8 +227,8 @@ NPU_INLINE void unpack(const wformat *f, const uint8_t *p, uint64_t stride, uint
     }
 }
 
-/* Any number of activation rows: a chunk of 32 weight rows is unpacked once, into L1, for all of them. */
-NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+/* As |panel|: a chunk of 32 weight rows is unpacked once, into L1, for all of them. */
+NPU_INLINE void panel_tiled(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
     uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks;
     __m512i *v = (__m512i *)scratch;
     for (uint32_t n = n0; n < n1; n += STRIP) {

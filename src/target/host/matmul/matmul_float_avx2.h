@@ -1,0 +1,105 @@
+/* The parts of MUL_MAT on AVX2 that no format enters: quantising activations, dots of floats, widening. Included by
+ * matmul_avx2.c and matmul_avxvnni.c. */
+#ifndef NPU_MATMUL_FLOAT_AVX2_H
+#define NPU_MATMUL_FLOAT_AVX2_H
+
+#include <immintrin.h>
+#include <string.h>
+
+#include "target/host/matmul/matmul.h"
+#include "wire/half.h"
+
+static int32_t sum8(__m256i v) {
+    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));
+    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xB1)));
+}
+
+/* numerics.md §5. No clamp: |x * id| <= 127 * (1 + 2^-22), which rounds to 127 at most. */
+static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
+    const __m256i no_sign = _mm256_set1_epi32(0x7FFFFFFF);
+    for (uint32_t b = 0; b < blocks; b++, x += 32) {
+        npu_mm_act *a = &acts[b];
+        __m256 v[4];
+        __m256i top = _mm256_setzero_si256(), q[4];
+        for (int i = 0; i < 4; i++) {
+            v[i] = _mm256_loadu_ps(x + 8 * i);
+            top = _mm256_max_epu32(top, _mm256_and_si256(_mm256_castps_si256(v[i]), no_sign));
+        }
+        __m128i most4 = _mm_max_epu32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1));
+        most4 = _mm_max_epu32(most4, _mm_shuffle_epi32(most4, 0x4E));
+        uint32_t most = (uint32_t)_mm_cvtsi128_si32(_mm_max_epu32(most4, _mm_shuffle_epi32(most4, 0xB1)));
+        memset(a, 0, sizeof *a);
+        if (most >= 0x7F800000u) a->d = a->s = npu_bits_float(0x7FC00000u);
+        if (most >= 0x7F800000u || most < 0x0D800000u) continue; /* 2^-100 */
+        float amax = npu_bits_float(most);
+        __m256 id = _mm256_set1_ps(127.0f / amax);
+        for (int i = 0; i < 4; i++) q[i] = _mm256_cvtps_epi32(_mm256_mul_ps(v[i], id));
+        __m256i low = _mm256_packs_epi32(q[0], q[1]), high = _mm256_packs_epi32(q[2], q[3]);
+        __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7); /* undoes what packing does to the halves */
+        _mm256_storeu_si256((__m256i *)a->q, _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order));
+        int32_t b0 = sum8(_mm256_add_epi32(q[0], q[1])), b1 = sum8(_mm256_add_epi32(q[2], q[3]));
+        a->d = amax / 127.0f;
+        a->s = a->d * (float)(b0 + b1);
+        a->b0 = (int16_t)b0;
+        a->b1 = (int16_t)b1;
+        a->n = -128 * (b0 + b1);
+        a->n_low = -128 * b0;
+        a->n_high = -128 * b1;
+    }
+}
+
+/* dot32 of one weight row with C rows of x: four vectors hold the 32 lanes. */
+NPU_INLINE void dot_tile(const npu_mm_dot *dot, uint32_t n, uint32_t m, int columns) {
+    __m256 acc[3][4];
+    const float *w = dot->w + n * dot->stride;
+    NPU_UNROLL
+    for (int i = 0; i < 4 * columns; i++) acc[i / 4][i % 4] = _mm256_setzero_ps();
+    uint32_t k = 0;
+    for (; k + 32 <= dot->k; k += 32) {
+        NPU_UNROLL
+        for (int i = 0; i < 4 * columns; i++) {
+            acc[i / 4][i % 4] =
+                _mm256_fmadd_ps(_mm256_loadu_ps(w + k + 8 * (i % 4)),
+                                _mm256_loadu_ps(dot->x[m + (uint32_t)i / 4] + k + 8 * (i % 4)), acc[i / 4][i % 4]);
+        }
+    }
+    for (int c = 0; c < columns; c++) {
+        float lanes[32];
+        for (int h = 0; h < 4; h++) _mm256_storeu_ps(lanes + 8 * h, acc[c][h]);
+        for (uint32_t i = k; i < dot->k; i++)
+            lanes[i - k] = __builtin_fmaf(w[i], dot->x[m + (uint32_t)c][i], lanes[i - k]);
+        for (int h = 16; h; h /= 2)
+            for (int j = 0; j < h; j++) lanes[j] = lanes[j] + lanes[j + h];
+        uint32_t row = dot->first + n;
+        dot->y[m + (uint32_t)c][row] = dot->bias ? lanes[0] + dot->bias[row] : lanes[0];
+    }
+}
+
+static void dot(const npu_mm_dot *d) {
+    for (uint32_t n = 0; n < d->n_rows; n++) {
+        uint32_t m = 0;
+        for (; m + 3 <= d->rows; m += 3) dot_tile(d, n, m, 3);
+        for (; m < d->rows; m++) dot_tile(d, n, m, 1);
+    }
+}
+
+static void widen_f16(const void *src, float *dst, size_t n) {
+    const uint8_t *p = src;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 2 * i))));
+    for (; i < n; i++) dst[i] = npu_half_to_float((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+}
+
+static void widen_bf16(const void *src, float *dst, size_t n) {
+    const uint8_t *p = src;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(p + 2 * i)));
+        _mm256_storeu_ps(dst + i, _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16)));
+    }
+    for (; i < n; i++) dst[i] = npu_bf16_to_float((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+}
+
+#endif

@@ -1,0 +1,168 @@
+/* The products of MUL_MAT, written once over the unpackers of matmul_unpack.h and the vectors of an instruction set. A
+ * matmul_<isa>.c includes both and instantiates |stream| and a panel function for each format with a constant
+ * |wformat|.
+ *
+ * The byte products of x86 want unsigned times signed: codes are stored unsigned, and the sum starts at minus the
+ * offset times the sum of the activations, which is exact.
+ */
+#ifndef NPU_MATMUL_KERNEL_H
+#define NPU_MATMUL_KERNEL_H
+
+#include "target/host/matmul/matmul.h"
+#include "target/host/matmul/matmul_unpack.h"
+
+#if defined(__clang__)
+#define NPU_UNROLL _Pragma("unroll")
+#else
+#define NPU_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+enum { CHUNK = 16 }; /* blocks unpacked at a time, so that they stay in L1 */
+
+/* What follows the integer sum of a block (numerics.md §5). TWO: a scale for each 16 values. */
+typedef enum wkind { KIND_PLAIN, KIND_MIN, KIND_TWO, KIND_TWO_MIN, KIND_COUNT } wkind;
+
+typedef struct wformat {
+    wkind kind;
+    int offset; /* codes are stored as c + offset, a power of two; 0 when they are unsigned anyway */
+    uint32_t unit_blocks, unit_bytes;
+    void (*head)(wunit *u, const wrows *r);
+    void (*block)(wunit *u, const wrows *r, int b, wblock *o);
+} wformat;
+
+NPU_INLINE vi broadcast4(const void *p) {
+    int32_t v;
+    memcpy(&v, p, 4);
+    return v_set32(v);
+}
+
+/* The activations' stored start is for an offset of 128. */
+NPU_INLINE vi start_of(const int32_t *n, int offset) {
+    if (!offset) return v_zero();
+    return v_sra32(v_set32(*n), 7 - __builtin_ctz((unsigned)offset));
+}
+
+/* Products of 32 values of a block in quads with 32 activations, in the four lanes of a row each. */
+NPU_INLINE void dot32x4(const wformat *f, const vi *w, const int8_t *q, vi *sum) {
+    vi x0 = v_group16(q), x1 = v_group16(q + 16);
+    for (int j = 0; j < 4; j++) {
+#ifdef NPU_MATMUL_BYTE_DOT
+        (void)f;
+        sum[j] = v_dot(v_dot(v_zero(), w[j], x0), w[4 + j], x1);
+#else
+        vi top = v_set8(0x80);
+        sum[j] = f->offset == 128 ? v_dot_signed(v_dot_signed(v_zero(), v_xor(w[j], top), x0), v_xor(w[4 + j], top), x1)
+                                  : v_dot_small(w[j], x0, w[4 + j], x1);
+#endif
+    }
+}
+
+NPU_INLINE void dot16x4(const vi *w, const int8_t *q, vi *sum) {
+    vi x = v_group16(q);
+    for (int j = 0; j < 4; j++) sum[j] = v_dot(v_zero(), w[j], x);
+}
+
+/* Adds a block, in quads, to the sums of its rows. */
+NPU_INLINE vf step(const wformat *f, const wblock *o, const npu_mm_act *a, vf acc) {
+    vi sum, part[4];
+    if (f->kind == KIND_PLAIN || f->kind == KIND_MIN) {
+        dot32x4(f, o->w, a->q, part);
+        sum = v_sums_of_four(part);
+        if (f->offset && (HAS_BYTE_DOT || f->offset != 128)) sum = v_add32(sum, start_of(&a->n, f->offset));
+    } else {
+        dot16x4(o->w, a->q, part);
+        sum = v_mul32(v_add32(v_sums_of_four(part), start_of(&a->n_low, f->offset)), o->sc0);
+        dot16x4(o->w + 4, a->q + 16, part);
+        sum = v_add32(sum, v_mul32(v_add32(v_sums_of_four(part), start_of(&a->n_high, f->offset)), o->sc1));
+    }
+    vf d = v_setf(a->d);
+    acc = v_fma(v_mulf(o->scale, d), v_float(sum), acc);
+    if (f->kind == KIND_MIN) acc = v_fma(o->min, v_setf(a->s), acc);
+    if (f->kind == KIND_TWO_MIN) {
+        vi mins = v_dot16(o->mn, broadcast4(&a->b0));
+        acc = v_fma(v_mulf(o->min, d), v_float(mins), acc);
+    }
+    return acc;
+}
+
+NPU_INLINE void prefetch(const uint8_t *p, uint32_t bytes) {
+    for (uint32_t i = 0; i < bytes; i += 64) _mm_prefetch((const char *)p + i, _MM_HINT_T1);
+}
+
+/* Weight rows of a strip: in place, or copied with zero rows behind them when fewer than |lanes| are left, so that the
+ * vectors never read past the matrix. */
+NPU_INLINE const uint8_t *strip_of(const npu_mm_task *task, uint32_t n, uint32_t count, uint32_t lanes,
+                                   uint64_t row_bytes, uint8_t *copy, uint64_t *stride) {
+    const uint8_t *p = task->w + n * task->stride;
+    *stride = task->stride;
+    if (count == lanes) return p;
+    for (uint32_t i = 0; i < count; i++) memcpy(copy + i * row_bytes, p + i * task->stride, row_bytes);
+    memset(copy + count * row_bytes, 0, (lanes - count) * row_bytes);
+    *stride = row_bytes;
+    return copy;
+}
+
+/* One activation row. The rows of a matrix are neighbours, so the next 16 are prefetched as one run of bytes. */
+NPU_INLINE void stream(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+    uint32_t units = task->blocks / f->unit_blocks;
+    for (uint32_t n = n0; n < n1; n += LANES) {
+        uint32_t count = n1 - n < LANES ? n1 - n : LANES;
+        uint64_t stride;
+        const uint8_t *p =
+            strip_of(task, n, count, LANES, (uint64_t)units * f->unit_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
+        const uint8_t *next = n + LANES < n1 ? p + LANES * stride : task->after;
+        const npu_mm_act *a = task->acts;
+        wrows r = rows_at(p, stride);
+        vf acc = v_zerof();
+        for (uint32_t i = 0; i < units; i++, advance(&r, f->unit_bytes), next += LANES * f->unit_bytes) {
+            wunit u;
+            u.quads = 1;
+            f->head(&u, &r);
+            NPU_UNROLL
+            for (int b = 0; b < (int)f->unit_blocks; b++, a++) {
+                wblock o;
+                prefetch(next + (uint32_t)b * LANES * f->unit_bytes / f->unit_blocks,
+                         LANES * f->unit_bytes / f->unit_blocks);
+                f->block(&u, &r, b, &o);
+                acc = step(f, &o, a, acc);
+            }
+        }
+        if (task->bias) acc = v_addf(acc, v_loadf(task->bias + n, count));
+        v_storef(task->y[0] + n, acc, count);
+    }
+}
+
+/* Any number of activation rows: a chunk of LANES weight rows is unpacked once for all of them. */
+NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+    uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks;
+    wblock *v = (wblock *)scratch;
+    for (uint32_t n = n0; n < n1; n += LANES) {
+        uint32_t count = n1 - n < LANES ? n1 - n : LANES;
+        uint64_t stride;
+        const uint8_t *p =
+            strip_of(task, n, count, LANES, (uint64_t)units * f->unit_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
+        const uint8_t *next = n + LANES < n1 ? p + LANES * stride : task->after;
+        wrows r = rows_at(p, stride);
+        for (uint32_t i = 0, blocks = 0; i < units; i += chunk) {
+            uint32_t here = units - i < chunk ? units - i : chunk, at = 0;
+            for (uint32_t k = 0; k < here; k++, advance(&r, f->unit_bytes), next += LANES * f->unit_bytes) {
+                wunit u;
+                u.quads = 1;
+                prefetch(next, LANES * f->unit_bytes);
+                f->head(&u, &r);
+                NPU_UNROLL
+                for (int b = 0; b < (int)f->unit_blocks; b++) f->block(&u, &r, b, &v[at++]);
+            }
+            for (uint32_t m = 0; m < task->rows; m++) {
+                const npu_mm_act *a = task->acts + (uint64_t)m * task->blocks + blocks;
+                vf acc = i ? v_loadf(task->y[m] + n, count) : v_zerof();
+                for (uint32_t b = 0; b < at; b++) acc = step(f, &v[b], &a[b], acc);
+                if (i + here == units && task->bias) acc = v_addf(acc, v_loadf(task->bias + n, count));
+                v_storef(task->y[m] + n, acc, count);
+            }
+            blocks += at;
+        }
+    }
+}
+
+#endif
