@@ -33,7 +33,7 @@ function(npu_htp_native level)
 endfunction()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT NPU_SANITIZE)
-  npu_htp_native(x86-64-v2 -march=x86-64-v2)
+  npu_htp_native(x86-64-v2 -march=x86-64-v2 -O1) # without wide vectors the compiler spends minutes on more
   npu_htp_native(x86-64-v3 -march=x86-64-v3)
   npu_htp_native(x86-64-v4 -march=x86-64-v4 -mprefer-vector-width=512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

@@ -40,8 +40,6 @@ typedef struct npu_context_params {
     const char *const *emu;  /* "key=value" settings of an emulated device, NULL-terminated */
     double timeout_s;        /* 0 = 5: how long one submit may take on a device */
     bool no_fallback;        /* refuse a plan that leaves an op to the CPU */
-    bool no_wait;            /* fail at once when another process owns the device */
-    bool no_cache;
 
     /* Called between batches of ops while decoding, from the decoding thread; true ends the call with CANCELLED. */
     bool (*cancelled)(void *user);

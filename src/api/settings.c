@@ -15,9 +15,7 @@ npu_target_params npu__api_target_params(const npu_context_params *p) {
                                .cpu_level = p->cpu_level,
                                .driver = p->driver,
                                .timeout_s = p->timeout_s,
-                               .emu = p->emu,
-                               .no_wait = p->no_wait,
-                               .no_cache = p->no_cache};
+                               .emu = p->emu};
 }
 
 npu_status npu__api_caps(const npu_context_params *p, const char *arch, const npu_target_ops **target, npu_caps *caps,

@@ -38,8 +38,7 @@ int cli_conform(const cli_options *o) {
                                 .cpu_level = o->cpu_level,
                                 .driver = o->driver,
                                 .timeout_s = o->timeout,
-                                .emu = o->emu[0] ? o->emu : NULL,
-                                .no_wait = o->no_wait};
+                                .emu = o->emu[0] ? o->emu : NULL};
     if (o->npu_target && npu_target_find(o->npu_target, &ops, &err) != NPU_OK) return cli_fail(&err);
     if (ops->open(&params, NULL, o->kernels, &target, &err) != NPU_OK) return cli_fail(&err);
     bad = run_cases(o, target);

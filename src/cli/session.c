@@ -137,8 +137,6 @@ npu_context_params cli_context_params(const cli_options *o) {
         .emu = o->emu[0] ? o->emu : NULL,
         .timeout_s = o->timeout,
         .no_fallback = o->no_fallback,
-        .no_wait = o->no_wait,
-        .no_cache = o->no_cache,
         .cancelled = is_interrupted,
     };
     if (isatty(STDERR_FILENO) && !o->quiet) p.progress = show_progress;

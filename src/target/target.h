@@ -35,8 +35,6 @@ typedef struct npu_target_params {
     const char *arch;       /* plan for a device that is not here, e.g. "v73" */
     double timeout_s;       /* 0 = 5 seconds; wall clock for one submit to be answered */
     const char *const *emu; /* "key=value" settings of an emulated device, NULL-terminated; NULL = none */
-    bool no_wait;           /* fail at once when another process owns the device */
-    bool no_cache;
     bool trace;
 } npu_target_params;
 
