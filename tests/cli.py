@@ -107,11 +107,23 @@ def logits():
         assert struct.unpack("<f", first[:4])[0] == struct.unpack("<f", first[:4])[0], "NaN"
 
 
+def failed_output():
+    """A failed command leaves no partial file, and removes nothing that is not a file of its own."""
+    with tempfile.TemporaryDirectory() as d:
+        out, link = pathlib.Path(d) / "l.f32", pathlib.Path(d) / "link"
+        link.symlink_to(d + "/target")
+        for path in (out, link, "/dev/null"):
+            expect(3, "logits", "-m", MODEL, "--ids", "320", "-o", path, says="320")
+        assert not out.exists() and link.is_symlink()
+        assert pathlib.Path("/dev/null").is_char_device()
+
+
 def main():
     usage()
     refusals()
     prints()
     logits()
+    failed_output()
     print(f"{FAILED} failed")
     return 1 if FAILED else 0
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -47,6 +49,12 @@ static npu_status decode_all(npu_context *context, const int32_t *ids, size_t n,
     return status;
 }
 
+/* Never a partial result; devices and pipes are not ours to remove. */
+static void discard(const char *path) {
+    struct stat st;
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) unlink(path);
+}
+
 static int write_logits(const cli_options *o, const int32_t *ids, size_t n) {
     cli_session session;
     npu_error err = {0};
@@ -61,7 +69,7 @@ static int write_logits(const cli_options *o, const int32_t *ids, size_t n) {
         if (status != NPU_OK) bad = cli_fail(&err);
     }
     if (out && fclose(out) != 0 && !bad) bad = cli_error("%s: %s", o->output, strerror(errno));
-    if (bad && out) remove(o->output); /* never a partial result */
+    if (bad && out) discard(o->output);
     cli_close(&session);
     return bad;
 }
