@@ -8,8 +8,8 @@ set(NPU_FLAGS_avx512 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx51
 set(NPU_FLAGS_avx512bf16 ${NPU_FLAGS_avx512} -mavx512bf16)
 set(NPU_FLAGS_amx ${NPU_FLAGS_avx512} -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16)
 set(NPU_FLAGS_neon)
-set(NPU_FLAGS_dotprod -march=armv8.2-a+dotprod)
-set(NPU_FLAGS_i8mm -march=armv8.2-a+dotprod+i8mm)
+set(NPU_FLAGS_dotprod -mcpu=generic+dotprod)
+set(NPU_FLAGS_i8mm -mcpu=generic+dotprod+i8mm)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(NPU_ISA_HERE ${NPU_ISA_X86})

@@ -72,6 +72,7 @@ typedef struct npu_mm_kernels {
 npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels, npu_error *err);
 
 npu_host_op_fn npu_host_mul_mat_avx512, npu_host_mul_mat_avxvnni, npu_host_mul_mat_avx2;
+npu_host_op_fn npu_host_mul_mat_neon, npu_host_mul_mat_dotprod;
 npu_host_scratch_fn npu_host_mul_mat_scratch;
 
 #endif

@@ -86,7 +86,7 @@ NPU_INLINE vf step(const wformat *f, const wblock *o, const npu_mm_act *a, vf ac
 }
 
 NPU_INLINE void prefetch(const uint8_t *p, uint32_t bytes) {
-    for (uint32_t i = 0; i < bytes; i += 64) _mm_prefetch((const char *)p + i, _MM_HINT_T1);
+    for (uint32_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
 }
 
 /* Weight rows of a strip: in place, or copied with zero rows behind them when fewer than |lanes| are left, so that the

@@ -11,6 +11,9 @@ const npu_host_variant npu_host_MUL_MAT[] = {
     {"avx2", NPU_CPU_AVX2, npu_host_mul_mat_avx2, npu_host_mul_mat_scratch, NULL},
     {"avxvnni", NPU_CPU_AVX2 | NPU_CPU_AVXVNNI, npu_host_mul_mat_avxvnni, npu_host_mul_mat_scratch, NULL},
     {"avx512", NPU_CPU_AVX512, npu_host_mul_mat_avx512, npu_host_mul_mat_scratch, NULL},
+#elif defined(__aarch64__)
+    {"neon", NPU_CPU_NEON, npu_host_mul_mat_neon, npu_host_mul_mat_scratch, NULL},
+    {"dotprod", NPU_CPU_NEON | NPU_CPU_DOTPROD, npu_host_mul_mat_dotprod, npu_host_mul_mat_scratch, NULL},
 #endif
     {0},
 };
