@@ -42,11 +42,11 @@ install: all ## install program, library, headers and npu.pc (PREFIX=…, DESTDI
 
 htp: ## build the NPU programs for Hexagon
 	@scripts/venv >/dev/null
-	@scripts/htp-build
+	@scripts/py scripts/htp-build
 
 packets: ## count the packets of the Hexagon kernels, beside the known figures
 	@scripts/venv >/dev/null
-	@scripts/htp-packets
+	@scripts/py scripts/htp-packets
 
 format: ## format all C files
 	@scripts/venv >/dev/null

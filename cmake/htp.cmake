@@ -2,11 +2,11 @@
 # the machine's instruction set, named as the emulator looks for them (emu/hexagon/README.md); the best one that runs here
 # is started. The names of QuRT, HAP and the emulated instructions come from the process that loads it. The build for qemu:
 # htp_qemu.cmake; for hardware: scripts/htp-build.
-file(GLOB NPU_HTP_SOURCES CONFIGURE_DEPENDS htp/*.c htp/ops/*.c htp/hvx/*.c)
-set(NPU_HTP_WIRE op format image check opplan opplan_rows opplan_mul_mat opplan_flash_attn)
-list(TRANSFORM NPU_HTP_WIRE PREPEND wire/)
-list(TRANSFORM NPU_HTP_WIRE APPEND .c)
-list(APPEND NPU_HTP_SOURCES ${NPU_HTP_WIRE})
+# What the program is made of is one list for all builds.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS htp/sources.txt)
+file(STRINGS htp/sources.txt NPU_HTP_PATTERNS)
+file(GLOB NPU_HTP_SOURCES RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${NPU_HTP_PATTERNS})
+list(FILTER NPU_HTP_SOURCES EXCLUDE REGEX "_test\\.c$")
 
 # One library for any number of architectures: the program asks the emulator which one it is.
 set(NPU_HTP_ARCHES 68 69 73 75 79 81)

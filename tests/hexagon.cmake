@@ -20,8 +20,6 @@ target_link_libraries(hexagon_ops PRIVATE npu_static PkgConfig::CMOCKA npu_flags
 add_dependencies(hexagon_ops hexagon_loopback)
 npu_command_test(hexagon_ops $<TARGET_FILE:hexagon_ops> SANITIZED)
 
-npu_python_test(htp_builds htp_builds.py TIMEOUT 1200)
-
 # Models on the emulated device, byte for byte.
 if(hexagon IN_LIST NPU_TARGETS)
   foreach(driver sim qemu)
