@@ -1,0 +1,26 @@
+/* Takes the place of htp/hvx/hvx_dot_term.h for scripts/htp-packets --qemu: the loop of the dot products stays as it
+ * is, with integer operations where it has float, which qemu-hexagon lacks. The results mean nothing; the packets of
+ * the static count and those that were run can be compared. */
+#define HTP_HVX_DOT_TERM_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include <hexagon_types.h>
+#include <hexagon_protos.h>
+#include <hvx_hexagon_protos.h>
+
+static inline HVX_VectorPair dot_widen(HVX_Vector h) {
+    return Q6_Ww_vmpy_VhVh(h, h);
+}
+static inline HVX_Vector dot_term(HVX_Vector acc, HVX_Vector sums, HVX_Vector dw, float dx) {
+    int32_t bits;
+    memcpy(&bits, &dx, sizeof bits);
+    return Q6_Vw_vadd_VwVw(acc, Q6_V_vand_VV(Q6_V_vxor_VV(sums, Q6_V_vsplat_R(bits)), dw));
+}
+static inline HVX_Vector dot_min_term(HVX_Vector acc, HVX_Vector m, float s) {
+    return dot_term(acc, m, m, s);
+}
+static inline HVX_Vector dot_result(HVX_Vector acc) {
+    return acc;
+}
