@@ -167,7 +167,11 @@ static const float *widen(const work *w, const piece *p, const uint8_t *row, uin
                                                     : npu_quant_of(t->type)->dequant;
     float *to = (float *)w->own;
     *stride = t->ne[0];
-    for (uint32_t i = 0; i < count; i++) fn(row + i * t->nb[1], to + (uint64_t)i * t->ne[0], t->ne[0]);
+    for (uint32_t i = 0; i < count; i++, row += t->nb[1]) {
+        const uint8_t *ahead = row + FLOAT_ROWS * t->nb[1];
+        for (uint64_t at = 0; at < t->nb[1]; at += 64) __builtin_prefetch(ahead + at, 0, 2);
+        fn(row, to + (uint64_t)i * t->ne[0], t->ne[0]);
+    }
     return to;
 }
 

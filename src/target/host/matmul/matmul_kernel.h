@@ -132,6 +132,7 @@ NPU_INLINE void stream(const wformat *f, const npu_mm_task *task, uint32_t n0, u
     }
 }
 
+#ifndef NPU_MATMUL_TILES
 /* Any number of activation rows: a chunk of LANES weight rows is unpacked once for all of them. */
 NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
     uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks;
@@ -164,5 +165,7 @@ NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, ui
         }
     }
 }
+
+#endif /* NPU_MATMUL_TILES */
 
 #endif

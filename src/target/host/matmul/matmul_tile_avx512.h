@@ -228,7 +228,7 @@ NPU_INLINE void unpack(const wformat *f, const uint8_t *p, uint64_t stride, uint
 }
 
 /* As |panel|: a chunk of 32 weight rows is unpacked once, into L1, for all of them. */
-NPU_INLINE void panel_tiled(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
     uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks;
     __m512i *v = (__m512i *)scratch;
     for (uint32_t n = n0; n < n1; n += STRIP) {

@@ -13,6 +13,7 @@ typedef __m512 vf;  /* 16 floats */
 
 enum { LANES = 16, GROUPS = LANES / 4, HAS_BYTE_DOT = 1 };
 #define NPU_MATMUL_BYTE_DOT
+#define NPU_MATMUL_TILES /* matmul_tile_avx512.h has |panel| */
 
 /* 16 bytes from each of GROUPS addresses. */
 NPU_INLINE vi v_gather16(const uint8_t *const p[GROUPS]) {
