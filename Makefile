@@ -2,7 +2,7 @@
 # fetched or built once (models, Python packages, the peer), to ~/.cache/npu.
 BUILD   = build
 MODEL   = smollm2
-PROMPT ?= The three largest cities of France are
+PROMPT ?= What are the three largest cities of France?
 N       = 64
 PREFIX  = /usr/local
 VERSUS  =
@@ -19,7 +19,7 @@ all: ## build build/npu and the library; no network
 deps: ## install the Debian packages that building needs, if any is missing
 	@scripts/deps build
 
-demo: ## fetch a small real model and let it continue PROMPT="…"
+demo: ## fetch a small real model and let it answer PROMPT="…"
 	@scripts/deps demo
 	@$(MAKE) --no-print-directory all
 	@model=$$(scripts/models $(MODEL)) && exec $(BUILD)/npu run -m "$$model" -p "$$PROMPT" -n $(N) --temp 0

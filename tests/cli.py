@@ -56,6 +56,9 @@ def usage():
     expect(2, "run", "-m", MODEL, "-n", "99999999999999999999", "-p", "x", says="--max-tokens")
     expect(2, "run", "-m", MODEL, "--ctx", "0", "-p", "x", says="--ctx")
     expect(2, "run", "-m", MODEL, "--raw=yes", "-p", "x", says="--raw takes no value")
+    expect(2, "run", "-m", MODEL, "--raw", "--system", "x", "-p", "x", says="--raw and --system contradict")
+    expect(2, "run", "-m", MODEL, "--raw", "--template", "x", "-p", "x", says="--raw and --template contradict")
+    expect(2, "chat-template", "-m", MODEL, says="--messages FILE")
     expect(2, "info", says="npu info needs FILE")
     expect(2, "info", MODEL, MODEL, says="one operand too many")
     expect(2, "logits", "-m", MODEL, "--ids", "1,x", "-o", "/dev/null", says="is not a token id")
@@ -83,7 +86,7 @@ def refusals():
 def prints():
     expect(0, "--version", out="npu ")
     expect(0, "--help", out="npu run")
-    for command in ("run", "bench", "logits", "tokenize", "eval", "info", "plan", "devices", "conform"):
+    for command in ("run", "bench", "logits", "tokenize", "chat-template", "eval", "info", "plan", "devices", "conform"):
         expect(0, command, "--help", out=f"npu {command}")
     expect(0, "info", MODEL, out="general.architecture")
     facts = json.loads(expect(0, "info", MODEL, "--json"))

@@ -7,3 +7,4 @@ endforeach()
 
 npu_python_test(quant_vs_gguf quant_vs_gguf.py $<TARGET_FILE:quant_tool>)
 npu_python_test(gguf_trials gguf_trials.py $<TARGET_FILE:gguf_probe> SANITIZED)
+npu_python_test(gguf_run gguf_run.py)

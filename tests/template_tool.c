@@ -18,7 +18,7 @@ static json_t *render(const json_t *request) {
     char *text = NULL;
     size_t size = 0;
     npu_status status = npu_template_create(json_string_value(source), json_string_length(source), &t, &err);
-    if (status == NPU_OK) status = npu_template_render(t, variables, &params, &text, &size, &err);
+    if (status == NPU_OK) status = npu_template_render(t, variables, &params, &text, &size, NULL, &err);
     json_t *answer = status == NPU_OK ? json_pack("{s:s%}", "text", text, size)
                                       : json_pack("{s:s,s:s}", "error", err.text, "code", err.code);
     free(text);

@@ -18,6 +18,7 @@
 #define NPU_H
 
 #include "npu/api.h"
+#include "npu/chat.h"
 #include "npu/context.h"
 #include "npu/log.h"
 #include "npu/mode.h"

@@ -123,7 +123,8 @@ static npu__value *strftime_now(npu__interp *in, npu__args *args) {
     memcpy(zero_ended, format->u.string.s, format->u.string.n);
     zero_ended[format->u.string.n] = 0;
     size_t n = zero_ended[0] ? strftime(text, sizeof text, zero_ended, &in->now) : 0;
-    return npu__made(in, npu__copy_string(&in->arena, text, n));
+    size_t from = in->out.n;
+    return npu__write_as(in, format, 0, text, n) ? npu__captured(in, from) : NULL;
 }
 
 bool npu__is_function(const char *name) {

@@ -58,7 +58,7 @@ static npu__value *f_string(npu__interp *in, npu__value *v, npu__args *args) {
 static npu__value *f_safe(npu__interp *in, npu__value *v, npu__args *args) {
     (void)args;
     npu__value *text = npu__to_text(in, v);
-    npu__value *safe = text ? npu__made(in, npu__new_string(&in->arena, text->u.string.s, text->u.string.n)) : NULL;
+    npu__value *safe = text ? npu__part(in, text, 0, text->u.string.n) : NULL;
     if (safe) safe->u.string.markup = true;
     return safe;
 }
@@ -392,7 +392,7 @@ static npu__value *f_indent(npu__interp *in, npu__value *v, npu__args *args) {
     if (width && width->type != NPU__STRING && width->type != NPU__INT) return npu__fail(in, "indent needs a width");
     int64_t spaces = width && width->type == NPU__INT ? width->u.integer : 4;
     /* As in the original, a line feed at the end is added, so the text's own one is kept as an empty line. */
-    if (!npu__write(in, text->u.string.s, text->u.string.n) || !npu__write(in, "\n", 1)) return NULL;
+    if (!npu__write_text(in, text) || !npu__write(in, "\n", 1)) return NULL;
     text = npu__captured(in, from);
     lines = text ? npu__method(in, text, "splitlines", &none) : NULL;
     for (size_t i = 0; lines && i < lines->u.list->n; i++) {
@@ -402,7 +402,7 @@ static npu__value *f_indent(npu__interp *in, npu__value *v, npu__args *args) {
         if (indented && width && width->type == NPU__STRING && !npu__write_text(in, width)) return NULL;
         for (int64_t k = 0; indented && !(width && width->type == NPU__STRING) && k < spaces; k++)
             if (!npu__write(in, " ", 1)) return NULL;
-        if (!npu__write(in, line->u.string.s, line->u.string.n)) return NULL;
+        if (!npu__write_text(in, line)) return NULL;
     }
     return lines ? npu__captured(in, from) : NULL;
 }
@@ -412,21 +412,17 @@ static npu__value *f_tojson(npu__interp *in, npu__value *v, npu__args *args) {
     npu__json_style style = {.ascii = flag(args, 0, "ensure_ascii", false),
                              .sorted = flag(args, 3, "sort_keys", false),
                              .indent = -1,
-                             .item_separator = ", ",
-                             .item_n = 2,
-                             .key_separator = ": ",
-                             .key_n = 2};
+                             .item_separator = {.type = NPU__STRING, .u.string = {.s = ", ", .n = 2}},
+                             .key_separator = {.type = NPU__STRING, .u.string = {.s = ": ", .n = 2}}};
     if (indent && (indent->type == NPU__INT || indent->type == NPU__BOOL)) {
         style.indent = indent->type == NPU__INT ? (indent->u.integer < 0 ? 0 : indent->u.integer) : indent->u.boolean;
-        style.item_n = 1;
+        style.item_separator.u.string.n = 1;
     }
     if (separators && npu__is_list(separators) && separators->u.list->n == 2) {
         npu__value *const *s = separators->u.list->items;
         if (s[0]->type != NPU__STRING || s[1]->type != NPU__STRING) return npu__fail(in, "separators are two strings");
-        style.item_separator = s[0]->u.string.s;
-        style.item_n = s[0]->u.string.n;
-        style.key_separator = s[1]->u.string.s;
-        style.key_n = s[1]->u.string.n;
+        style.item_separator = *s[0];
+        style.key_separator = *s[1];
     }
     size_t from = in->out.n;
     return npu__write_json(in, v, &style, 0) ? npu__captured(in, from) : NULL;
@@ -440,7 +436,7 @@ static npu__value *f_escape(npu__interp *in, npu__value *v, npu__args *args) {
 static npu__value *f_format(npu__interp *in, npu__value *v, npu__args *args) {
     npu__value tuple = {.type = NPU__TUPLE, .u.list = &args->list}, *text = npu__to_text(in, v);
     size_t from = in->out.n;
-    return text && npu__percent(in, text->u.string.s, text->u.string.n, &tuple) ? npu__captured(in, from) : NULL;
+    return text && npu__percent(in, text, &tuple) ? npu__captured(in, from) : NULL;
 }
 
 static npu__value *f_attr(npu__interp *in, npu__value *v, npu__args *args) {

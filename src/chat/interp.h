@@ -16,7 +16,7 @@ struct npu__scope {
 };
 
 typedef struct npu__out {
-    char *data;
+    char *data, *marks; /* marks: as in a string value, a byte for each of data */
     size_t n, capacity, limit;
 } npu__out;
 
@@ -48,8 +48,12 @@ static inline npu__value *npu__made(npu__interp *in, npu__value *v) {
     return v ? v : npu__fail_memory(in);
 }
 
-bool npu__write(npu__interp *in, const char *s, size_t n);
-bool npu__write_text(npu__interp *in, const npu__value *v); /* as str() gives it */
+bool npu__write(npu__interp *in, const char *s, size_t n); /* the template's own text */
+/* |n| bytes of the string |v| from |at| on, and other text that stands for what is at |at|: both keep its marks. */
+bool npu__write_part(npu__interp *in, const npu__value *v, size_t at, size_t n);
+bool npu__write_as(npu__interp *in, const npu__value *v, size_t at, const char *s, size_t n);
+npu__value *npu__part(npu__interp *in, const npu__value *v, size_t at, size_t n); /* a part of a string, as a string */
+bool npu__write_text(npu__interp *in, const npu__value *v);                       /* as str() gives it */
 bool npu__write_repr(npu__interp *in, const npu__value *v);
 npu__value *npu__captured(npu__interp *in,
                           size_t from); /* cuts the output back to |from| and gives what stood after it */
@@ -58,8 +62,7 @@ npu__value *npu__to_text(npu__interp *in, npu__value *v); /* str(v) */
 typedef struct npu__json_style {
     bool ascii, sorted;
     int64_t indent; /* negative: on one line */
-    const char *item_separator, *key_separator;
-    size_t item_n, key_n;
+    npu__value item_separator, key_separator;
 } npu__json_style;
 bool npu__write_json(npu__interp *in, const npu__value *v, const npu__json_style *style, size_t depth);
 
@@ -77,8 +80,8 @@ bool npu__has_method(const npu__value *v, const char *name);
 npu__value *npu__method(npu__interp *in, npu__value *self, const char *name, npu__args *args);
 npu__value *npu__function(npu__interp *in, const char *name, npu__args *args);
 bool npu__is_function(const char *name);
-bool npu__format(npu__interp *in, const char *s, size_t n, npu__args *args);   /* str.format, written out */
-bool npu__percent(npu__interp *in, const char *s, size_t n, npu__value *args); /* s % args, written out */
+bool npu__format(npu__interp *in, const npu__value *format, npu__args *args);   /* str.format, written out */
+bool npu__percent(npu__interp *in, const npu__value *format, npu__value *args); /* format % args, written out */
 
 /* What a loop runs over, as a list; NULL after a failure. */
 npu__list *npu__iterate(npu__interp *in, npu__value *v);

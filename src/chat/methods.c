@@ -27,9 +27,10 @@ static npu__value *new_bool(npu__interp *in, bool b) {
     return npu__made(in, npu__new_bool(&in->arena, b));
 }
 
-static bool add_part(npu__interp *in, npu__value *list, const char *s, size_t n) {
-    return npu__step(in, 1) &&
-           (npu__list_add(&in->arena, list->u.list, npu__new_string(&in->arena, s, n)) || npu__fail_memory(in) != NULL);
+/* Adds the |n| bytes at |s|, which points into the string |of|. */
+static bool add_part(npu__interp *in, npu__value *list, const npu__value *of, const char *s, size_t n) {
+    npu__value *part = npu__step(in, 1) ? npu__part(in, of, (size_t)(s - of->u.string.s), n) : NULL;
+    return part && (npu__list_add(&in->arena, list->u.list, part) || npu__fail_memory(in) != NULL);
 }
 
 static npu__value *split_space(npu__interp *in, npu__value *self, npu__value *list, int64_t most) {
@@ -42,12 +43,12 @@ static npu__value *split_space(npu__interp *in, npu__value *self, npu__value *li
         if (at == n) return list;
         size_t begin = at;
         if (most-- == 0) {
-            npu__value rest = {.type = NPU__STRING, .u.string = {s + begin, n - begin}};
-            npu__value *r = npu__strip(in, &rest, NULL, false, true);
-            return r && add_part(in, list, r->u.string.s, r->u.string.n) ? list : NULL;
+            npu__value *rest = npu__part(in, self, begin, n - begin);
+            npu__value *r = rest ? npu__strip(in, rest, NULL, false, true) : NULL;
+            return r && add_part(in, list, self, r->u.string.s, r->u.string.n) ? list : NULL;
         }
         while (at < n && (len = npu_utf8_decode(s + at, n - at, &cp), !npu__is_space(cp))) at += len;
-        if (!add_part(in, list, s + begin, at - begin)) return NULL;
+        if (!add_part(in, list, self, s + begin, at - begin)) return NULL;
     }
 }
 
@@ -59,10 +60,10 @@ static npu__value *s_split(npu__interp *in, npu__value *self, npu__args *args) {
     if (sep->type != NPU__STRING || !sep->u.string.n) return npu__fail(in, "split needs a separator that is not empty");
     const char *s = self->u.string.s, *end = s + self->u.string.n, *hit;
     while (most-- != 0 && (hit = memmem(s, (size_t)(end - s), sep->u.string.s, sep->u.string.n)) != NULL) {
-        if (!add_part(in, list, s, (size_t)(hit - s))) return NULL;
+        if (!add_part(in, list, self, s, (size_t)(hit - s))) return NULL;
         s = hit + sep->u.string.n;
     }
-    return add_part(in, list, s, (size_t)(end - s)) ? list : NULL;
+    return add_part(in, list, self, s, (size_t)(end - s)) ? list : NULL;
 }
 
 static const char *last_of(const char *s, size_t n, const npu__value *part) {
@@ -81,10 +82,10 @@ static npu__value *s_rsplit(npu__interp *in, npu__value *self, npu__args *args) 
     const char *s = self->u.string.s, *hit;
     while (list && most-- > 0 && (hit = last_of(s, n, sep)) != NULL) {
         size_t after = (size_t)(hit - s) + sep->u.string.n;
-        if (!add_part(in, list, s + after, n - after)) return NULL;
+        if (!add_part(in, list, self, s + after, n - after)) return NULL;
         n = (size_t)(hit - s);
     }
-    if (!list || !add_part(in, list, s, n)) return npu__fail_memory(in);
+    if (!list || !add_part(in, list, self, s, n)) return npu__fail_memory(in);
     for (size_t i = 0, k = list->u.list->n; i + 1 < k; i++) {
         npu__value *x = list->u.list->items[i];
         list->u.list->items[i] = list->u.list->items[--k];
@@ -105,10 +106,10 @@ static npu__value *s_splitlines(npu__interp *in, npu__value *self, npu__args *ar
         if (!(cp >= '\n' && cp <= '\r') && !(cp >= 0x1C && cp <= 0x1E) && cp != 0x85 && cp != 0x2028 && cp != 0x2029)
             continue;
         if (cp == '\r' && at < n && s[at] == '\n') at++;
-        if (!add_part(in, list, s + begin, (keep && npu__truth(keep) ? at : end) - begin)) return NULL;
+        if (!add_part(in, list, self, s + begin, (keep && npu__truth(keep) ? at : end) - begin)) return NULL;
         begin = at;
     }
-    return begin == n || add_part(in, list, s + begin, n - begin) ? list : NULL;
+    return begin == n || add_part(in, list, self, s + begin, n - begin) ? list : NULL;
 }
 
 static npu__value *s_strip(npu__interp *in, npu__value *self, npu__args *args) {
@@ -147,7 +148,7 @@ static npu__value *removed(npu__interp *in, npu__value *self, npu__args *args, b
     npu__value *part = need_string(in, args, 0);
     if (!part || !begins(self, part, at_end)) return part ? self : NULL;
     size_t len = part->u.string.n;
-    return npu__made(in, npu__new_string(&in->arena, self->u.string.s + (at_end ? 0 : len), self->u.string.n - len));
+    return npu__part(in, self, at_end ? 0 : len, self->u.string.n - len);
 }
 
 static npu__value *s_removeprefix(npu__interp *in, npu__value *self, npu__args *args) {
@@ -219,15 +220,14 @@ static npu__value *s_join(npu__interp *in, npu__value *self, npu__args *args) {
     for (size_t i = 0; items && i < items->n; i++) {
         if (!is_string(items->items[i]))
             return npu__fail(in, "join needs strings, not %s", npu__type_name(items->items[i]));
-        if (i && !npu__write(in, self->u.string.s, self->u.string.n)) return NULL;
-        if (!npu__write(in, items->items[i]->u.string.s, items->items[i]->u.string.n)) return NULL;
+        if ((i && !npu__write_text(in, self)) || !npu__write_text(in, items->items[i])) return NULL;
     }
     return items ? npu__captured(in, from) : NULL;
 }
 
 static npu__value *s_format(npu__interp *in, npu__value *self, npu__args *args) {
     size_t from = in->out.n;
-    return npu__format(in, self->u.string.s, self->u.string.n, args) ? npu__captured(in, from) : NULL;
+    return npu__format(in, self, args) ? npu__captured(in, from) : NULL;
 }
 
 /* Whether the string is not empty and all its characters are of the classes. */
@@ -435,7 +435,7 @@ npu__list *npu__iterate(npu__interp *in, npu__value *v) {
     if (v->type != NPU__STRING) return npu__fail(in, "%s can't be iterated over", npu__type_name(v));
     for (size_t at = 0, len; at < v->u.string.n; at += len) {
         len = npu__char_offset(v->u.string.s + at, v->u.string.n - at, 1);
-        if (!add_part(in, list, v->u.string.s + at, len)) return NULL;
+        if (!add_part(in, list, v, v->u.string.s + at, len)) return NULL;
     }
     return list->u.list;
 }

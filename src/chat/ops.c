@@ -27,7 +27,7 @@ static npu__value *repeated(npu__interp *in, const npu__value *a, int64_t times)
         size_t from = in->out.n;
         if (a->u.string.n && n > in->out.limit / a->u.string.n) return npu__fail_limit(in, "a text is too long");
         for (uint64_t i = 0; i < n && a->u.string.n; i++)
-            if (!npu__step(in, 1) || !npu__write(in, a->u.string.s, a->u.string.n)) return NULL;
+            if (!npu__step(in, 1) || !npu__write_part(in, a, 0, a->u.string.n)) return NULL;
         return npu__captured(in, from);
     }
     npu__value *list = npu__new_list(&in->arena, a->type);
@@ -109,7 +109,7 @@ static npu__value *added_strings(npu__interp *in, npu__value *a, npu__value *b) 
     bool markup = a->u.string.markup || b->u.string.markup;
     if (markup && (!(a = npu__escaped(in, a)) || !(b = npu__escaped(in, b)))) return NULL;
     size_t from = in->out.n;
-    if (!npu__write(in, a->u.string.s, a->u.string.n) || !npu__write(in, b->u.string.s, b->u.string.n)) return NULL;
+    if (!npu__write_text(in, a) || !npu__write_text(in, b)) return NULL;
     npu__value *r = npu__captured(in, from);
     if (r) r->u.string.markup = markup;
     return r;
@@ -118,8 +118,7 @@ static npu__value *added_strings(npu__interp *in, npu__value *a, npu__value *b) 
 npu__value *npu__binary(npu__interp *in, char op, npu__value *a, npu__value *b) {
     size_t from = in->out.n;
     if (op == '~') return npu__write_text(in, a) && npu__write_text(in, b) ? npu__captured(in, from) : NULL;
-    if (op == '%' && a->type == NPU__STRING)
-        return npu__percent(in, a->u.string.s, a->u.string.n, b) ? npu__captured(in, from) : NULL;
+    if (op == '%' && a->type == NPU__STRING) return npu__percent(in, a, b) ? npu__captured(in, from) : NULL;
     if (npu__is_number(a) && npu__is_number(b)) {
         if (a->type == NPU__FLOAT || b->type == NPU__FLOAT) return floats(in, op, npu__as_double(a), npu__as_double(b));
         return wholes(in, op, whole(a), whole(b));
@@ -198,7 +197,7 @@ npu__value *npu__item(npu__interp *in, npu__value *v, npu__value *key) {
         if (!text) return v->u.list->items[i];
         size_t at = npu__char_offset(v->u.string.s, v->u.string.n, (size_t)i);
         size_t len = npu__char_offset(v->u.string.s + at, v->u.string.n - at, 1);
-        return npu__made(in, npu__new_string(&in->arena, v->u.string.s + at, len));
+        return npu__part(in, v, at, len);
     }
     if (key->type == NPU__STRING && v->type != NPU__DICT) {
         npu__value *copy = npu__copy_string(&in->arena, key->u.string.s, key->u.string.n);
@@ -233,7 +232,7 @@ npu__value *npu__slice(npu__interp *in, npu__value *v, npu__value *const parts[3
         size_t begin = npu__char_offset(v->u.string.s, v->u.string.n, (size_t)from);
         size_t len =
             from < to ? npu__char_offset(v->u.string.s + begin, v->u.string.n - begin, (size_t)(to - from)) : 0;
-        npu__value *part = npu__made(in, npu__new_string(&in->arena, v->u.string.s + begin, len));
+        npu__value *part = npu__part(in, v, begin, len);
         if (part) part->u.string.markup = v->u.string.markup;
         return part;
     }
@@ -243,7 +242,7 @@ npu__value *npu__slice(npu__interp *in, npu__value *v, npu__value *const parts[3
     if (!items) return NULL;
     for (int64_t i = from; step > 0 ? i < to : i > to; i += step) {
         npu__value *x = items->items[i];
-        if (text && !npu__write(in, x->u.string.s, x->u.string.n)) return NULL;
+        if (text && !npu__write_text(in, x)) return NULL;
         if (!text && (!list || !npu__list_add(&in->arena, list->u.list, x))) return npu__fail_memory(in);
         if (step > INT64_MAX - n || step < -n) break;
     }

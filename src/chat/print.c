@@ -10,19 +10,50 @@
 
 enum { DEPTH_MAX = 100 };
 
-bool npu__write(npu__interp *in, const char *s, size_t n) {
+static bool room_for(npu__interp *in, size_t n) {
     npu__out *o = &in->out;
     if (n > o->limit - o->n) return npu__fail_limit(in, "the output is too long") != NULL;
-    if (o->n + n + 1 > o->capacity) {
-        size_t capacity = (o->n + n + 1) * 2;
-        char *more = realloc(o->data, capacity);
-        if (!more) return npu__fail_memory(in) != NULL;
-        o->data = more;
-        o->capacity = capacity;
-    }
-    if (n) memcpy(o->data + o->n, s, n);
+    if (o->n + n + 1 <= o->capacity) return true;
+    size_t capacity = (o->n + n + 1) * 2;
+    char *data = realloc(o->data, capacity);
+    if (data) o->data = data;
+    char *marks = data ? realloc(o->marks, capacity) : NULL;
+    if (!marks) return npu__fail_memory(in) != NULL;
+    o->marks = marks;
+    o->capacity = capacity;
+    return true;
+}
+
+/* |mark| is NULL (nothing is marked), a byte for each of |s|, or, with |one|, the byte for all of them. */
+static bool write_marked(npu__interp *in, const char *s, size_t n, const char *mark, bool one) {
+    npu__out *o = &in->out;
+    if (!room_for(in, n)) return false;
+    if (!n) return true;
+    memcpy(o->data + o->n, s, n);
+    if (mark && !one)
+        memcpy(o->marks + o->n, mark, n);
+    else
+        memset(o->marks + o->n, mark ? *mark : 0, n);
     o->n += n;
     return true;
+}
+
+bool npu__write(npu__interp *in, const char *s, size_t n) {
+    return write_marked(in, s, n, NULL, true);
+}
+
+bool npu__write_part(npu__interp *in, const npu__value *v, size_t at, size_t n) {
+    return write_marked(in, v->u.string.s + at, n, v->u.string.mark ? v->u.string.mark + at : NULL, false);
+}
+
+bool npu__write_as(npu__interp *in, const npu__value *v, size_t at, const char *s, size_t n) {
+    return write_marked(in, s, n, v->u.string.mark ? v->u.string.mark + at : NULL, true);
+}
+
+npu__value *npu__part(npu__interp *in, const npu__value *v, size_t at, size_t n) {
+    npu__value *part = npu__made(in, npu__new_string(&in->arena, v->u.string.s + at, n));
+    if (part && v->u.string.mark) part->u.string.mark = v->u.string.mark + at;
+    return part;
 }
 
 static bool write_str(npu__interp *in, const char *s) {
@@ -44,13 +75,15 @@ static bool write_float(npu__interp *in, double x, bool json) {
     return write_str(in, s);
 }
 
-static bool write_escape(npu__interp *in, uint32_t cp) {
+static bool write_escape(npu__interp *in, const npu__value *v, size_t at, uint32_t cp) {
     char s[16];
     snprintf(s, sizeof s, cp < 0x100 ? "\\x%02x" : cp < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)cp);
-    return write_str(in, s);
+    return npu__write_as(in, v, at, s, strlen(s));
 }
 
-static bool write_string_repr(npu__interp *in, const char *s, size_t n) {
+static bool write_string_repr(npu__interp *in, const npu__value *v) {
+    const char *s = v->u.string.s;
+    size_t n = v->u.string.n;
     char quote = memchr(s, '\'', n) && !memchr(s, '"', n) ? '"' : '\'';
     if (!npu__write(in, &quote, 1)) return false;
     for (size_t at = 0; at < n;) {
@@ -60,13 +93,13 @@ static bool write_string_repr(npu__interp *in, const char *s, size_t n) {
         bool ok;
         enum { HIDDEN = NPU__UC_CONTROL | NPU__UC_UNASSIGNED | NPU__UC_SEPARATOR };
         if (escape)
-            ok = write_str(in, escape);
+            ok = npu__write_as(in, v, at, escape, strlen(escape));
         else if (cp == (uint32_t)quote)
-            ok = npu__write(in, "\\", 1) && npu__write(in, &quote, 1);
+            ok = npu__write_as(in, v, at, "\\", 1) && npu__write_as(in, v, at, &quote, 1);
         else if (cp != ' ' && npu__unicode_class_of(cp) & HIDDEN)
-            ok = write_escape(in, cp);
+            ok = write_escape(in, v, at, cp);
         else
-            ok = npu__write(in, s + at, len);
+            ok = npu__write_part(in, v, at, len);
         if (!ok) return false;
         at += len;
     }
@@ -119,7 +152,7 @@ static bool write_other(npu__interp *in, const npu__value *v) {
 
 bool npu__write_repr(npu__interp *in, const npu__value *v) {
     if (!enter(in)) return false;
-    bool ok = v->type == NPU__STRING      ? write_string_repr(in, v->u.string.s, v->u.string.n)
+    bool ok = v->type == NPU__STRING      ? write_string_repr(in, v)
               : v->type == NPU__UNDEFINED ? write_str(in, "Undefined")
                                           : write_other(in, v);
     in->depth--;
@@ -127,16 +160,21 @@ bool npu__write_repr(npu__interp *in, const npu__value *v) {
 }
 
 bool npu__write_text(npu__interp *in, const npu__value *v) {
-    if (v->type == NPU__STRING) return npu__write(in, v->u.string.s, v->u.string.n);
+    if (v->type == NPU__STRING) return npu__write_part(in, v, 0, v->u.string.n);
     if (v->type == NPU__UNDEFINED)
         return !v->u.ref.unsafe || npu__fail(in, "'%s' is unsafe here", v->u.ref.name) != NULL;
     return npu__write_repr(in, v);
 }
 
 npu__value *npu__captured(npu__interp *in, size_t from) {
-    npu__value *v = npu__copy_string(&in->arena, in->out.data ? in->out.data + from : "", in->out.n - from);
+    size_t n = in->out.n - from;
+    npu__value *v = npu__copy_string(&in->arena, n ? in->out.data + from : "", n);
     in->out.n = from;
-    return npu__made(in, v);
+    if (!v || !n || !memchr(in->out.marks + from, 1, n)) return npu__made(in, v);
+    char *marks = npu__arena_alloc(&in->arena, n);
+    if (!marks) return npu__fail_memory(in);
+    v->u.string.mark = memcpy(marks, in->out.marks + from, n);
+    return v;
 }
 
 npu__value *npu__to_text(npu__interp *in, npu__value *v) {
@@ -145,17 +183,19 @@ npu__value *npu__to_text(npu__interp *in, npu__value *v) {
     return npu__write_text(in, v) ? npu__captured(in, from) : NULL;
 }
 
-static bool write_json_escape(npu__interp *in, uint32_t cp) {
+static bool write_json_escape(npu__interp *in, const npu__value *v, size_t at, uint32_t cp) {
     char s[16];
     if (cp >= 0x10000)
         snprintf(s, sizeof s, "\\u%04x\\u%04x", (unsigned)(0xD800 + ((cp - 0x10000) >> 10)),
                  (unsigned)(0xDC00 + (cp & 0x3FF)));
     else
         snprintf(s, sizeof s, "\\u%04x", (unsigned)cp);
-    return write_str(in, s);
+    return npu__write_as(in, v, at, s, strlen(s));
 }
 
-static bool write_json_string(npu__interp *in, const char *s, size_t n, bool ascii) {
+static bool write_json_string(npu__interp *in, const npu__value *v, bool ascii) {
+    const char *s = v->u.string.s;
+    size_t n = v->u.string.n;
     static const char from[] = "\"\\\n\r\t\b\f", to[] = "\"\\nrtbf";
     if (!write_str(in, "\"")) return false;
     for (size_t at = 0; at < n;) {
@@ -164,11 +204,11 @@ static bool write_json_string(npu__interp *in, const char *s, size_t n, bool asc
         const char *simple = cp && cp < 0x80 ? strchr(from, (int)cp) : NULL;
         bool ok;
         if (simple)
-            ok = npu__write(in, "\\", 1) && npu__write(in, &to[simple - from], 1);
+            ok = npu__write_as(in, v, at, "\\", 1) && npu__write_as(in, v, at, &to[simple - from], 1);
         else if (cp < 0x20 || (ascii && cp > 0x7E))
-            ok = cp == 0x7F ? npu__write(in, s + at, len) : write_json_escape(in, cp);
+            ok = cp == 0x7F ? npu__write_part(in, v, at, len) : write_json_escape(in, v, at, cp);
         else
-            ok = npu__write(in, s + at, len);
+            ok = npu__write_part(in, v, at, len);
         if (!ok) return false;
         at += len;
     }
@@ -184,7 +224,7 @@ static bool new_line(npu__interp *in, const npu__json_style *style, size_t depth
 }
 
 static bool json_key(npu__interp *in, const npu__value *key, const npu__json_style *style) {
-    if (key->type == NPU__STRING) return write_json_string(in, key->u.string.s, key->u.string.n, style->ascii);
+    if (key->type == NPU__STRING) return write_json_string(in, key, style->ascii);
     npu__json_style plain = *style;
     return write_str(in, "\"") && npu__write_json(in, key, &plain, 0) && write_str(in, "\"");
 }
@@ -214,9 +254,9 @@ static bool json_dict(npu__interp *in, const npu__dict *dict, const npu__json_st
     npu__value ***pairs = pairs_of(in, dict, style->sorted);
     if (!pairs || !write_str(in, "{")) return false;
     for (size_t i = 0; i < dict->n; i++) {
-        if (i && !npu__write(in, style->item_separator, style->item_n)) return false;
+        if (i && !npu__write_text(in, &style->item_separator)) return false;
         if (!new_line(in, style, depth + 1) || !json_key(in, pairs[i][0], style)) return false;
-        if (!npu__write(in, style->key_separator, style->key_n)) return false;
+        if (!npu__write_text(in, &style->key_separator)) return false;
         if (!npu__write_json(in, pairs[i][1], style, depth + 1)) return false;
     }
     return new_line(in, style, depth) && write_str(in, "}");
@@ -226,7 +266,7 @@ static bool json_list(npu__interp *in, const npu__list *list, const npu__json_st
     if (!list->n) return write_str(in, "[]");
     if (!write_str(in, "[")) return false;
     for (size_t i = 0; i < list->n; i++) {
-        if (i && !npu__write(in, style->item_separator, style->item_n)) return false;
+        if (i && !npu__write_text(in, &style->item_separator)) return false;
         if (!new_line(in, style, depth + 1) || !npu__write_json(in, list->items[i], style, depth + 1)) return false;
     }
     return new_line(in, style, depth) && write_str(in, "]");
@@ -249,7 +289,7 @@ bool npu__write_json(npu__interp *in, const npu__value *v, const npu__json_style
         ok = write_float(in, v->u.number, true);
         break;
     case NPU__STRING:
-        ok = write_json_string(in, v->u.string.s, v->u.string.n, style->ascii);
+        ok = write_json_string(in, v, style->ascii);
         break;
     case NPU__LIST:
     case NPU__TUPLE:

@@ -72,6 +72,24 @@ void npu_template_free(npu_template *t) {
 
 static npu__value *from_json(npu__arena *a, const json_t *json, unsigned depth);
 
+static npu__value *marked_string(npu__arena *a, const char *s, size_t n) {
+    npu__value *v = npu__copy_string(a, s, n);
+    char *marks = v ? npu__arena_alloc(a, n + 1) : NULL;
+    if (!marks) return NULL;
+    v->u.string.mark = memset(marks, 1, n);
+    return v;
+}
+
+/* A role is chosen by the program that talks, not typed, and templates such as "<|" ~ role ~ "|>" rely on it. */
+static bool is_role(const char *key, const json_t *value) {
+    static const char *const roles[] = {"system",   "developer", "user",        "assistant", "tool",
+                                        "function", "model",     "environment", "ipython",   "observation"};
+    if (strcmp(key, "role") != 0 || !json_is_string(value)) return false;
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
+        if (!strcmp(json_string_value(value), roles[i])) return true;
+    return false;
+}
+
 static npu__value *list_from_json(npu__arena *a, const json_t *json, unsigned depth) {
     npu__value *list = npu__new_list(a, NPU__LIST);
     for (size_t i = 0; list && i < json_array_size(json); i++)
@@ -84,7 +102,8 @@ static npu__value *dict_from_json(npu__arena *a, const json_t *json, unsigned de
     const char *key;
     const json_t *member;
     json_object_foreach((json_t *)(uintptr_t)json, key, member) {
-        npu__value *k = npu__copy_string(a, key, strlen(key)), *v = k ? from_json(a, member, depth) : NULL;
+        npu__value *k = marked_string(a, key, strlen(key)), *v = k ? from_json(a, member, depth) : NULL;
+        if (v && is_role(key, member)) v->u.string.mark = NULL;
         if (!dict || !v || !npu__dict_set(a, dict->u.dict, k, v)) return NULL;
     }
     return dict;
@@ -98,7 +117,7 @@ static npu__value *from_json(npu__arena *a, const json_t *json, unsigned depth) 
     case JSON_ARRAY:
         return list_from_json(a, json, depth + 1);
     case JSON_STRING:
-        return npu__copy_string(a, json_string_value(json), json_string_length(json));
+        return marked_string(a, json_string_value(json), json_string_length(json));
     case JSON_INTEGER:
         return npu__new_int(a, json_integer_value(json));
     case JSON_REAL:
@@ -110,6 +129,11 @@ static npu__value *from_json(npu__arena *a, const json_t *json, unsigned depth) 
     }
 }
 
+static bool is_token(const char *name, const npu__value *v) {
+    size_t n = strlen(name);
+    return v->type == NPU__STRING && n > 6 && !strcmp(name + n - 6, "_token");
+}
+
 static bool set_variables(npu__interp *in, const json_t *variables) {
     const char *key;
     const json_t *member;
@@ -118,6 +142,7 @@ static bool set_variables(npu__interp *in, const json_t *variables) {
         npu__value *name = npu__copy_string(&in->arena, key, strlen(key)),
                    *v = name ? from_json(&in->arena, member, 0) : NULL;
         if (!v) return npu__fail_limit(in, "the variables are too large or nested too deeply") != NULL;
+        if (is_token(key, v)) v->u.string.mark = NULL;
         if (!in->scope || !npu__assign(in, name->u.string.s, v)) return false;
     }
     in->scope = in->scope ? npu__push_scope(in, in->scope) : NULL;
@@ -125,7 +150,7 @@ static bool set_variables(npu__interp *in, const json_t *variables) {
 }
 
 npu_status npu_template_render(const npu_template *t, const json_t *variables, const npu_render_params *params,
-                               char **text, size_t *size, npu_error *err) {
+                               char **text, size_t *size, char **marks, npu_error *err) {
     static const npu_render_params defaults = {0};
     const npu_render_params *p = params ? params : &defaults;
     npu__interp in = {.err = err, .at = t->body, .max_steps = p->max_steps ? p->max_steps : 20000000};
@@ -138,15 +163,21 @@ npu_status npu_template_render(const npu_template *t, const json_t *variables, c
         localtime_r(&now, &in.now);
     *text = NULL;
     *size = 0;
+    if (marks) *marks = NULL;
     bool ok = set_variables(&in, variables) && npu__exec(&in, t->body) != NPU__FLOW_FAIL && npu__write(&in, "", 0);
     npu__arena_free(&in.arena);
     if (!ok) {
         free(in.out.data);
+        free(in.out.marks);
         return in.status != NPU_OK ? in.status
                                    : npu_fail(err, NPU_INTERNAL, "chat.internal", "rendering failed without a reason");
     }
     in.out.data[in.out.n] = 0;
     *text = in.out.data;
     *size = in.out.n;
+    if (marks)
+        *marks = in.out.marks;
+    else
+        free(in.out.marks);
     return NPU_OK;
 }

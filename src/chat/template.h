@@ -1,6 +1,9 @@
 /* Chat templates: the part of the Jinja language that models' templates use, as Hugging Face configures it (blocks
  * trimmed, an immutable sandbox, loop controls, tojson, raise_exception, strftime_now, generation blocks).
  *
+ * Which bytes of the result are the template's own and which came from the variables is followed through all that a
+ * template does with strings, so that the names of special tokens count in the former only.
+ *
  * Templates come from model files and are hostile: parsing and rendering are bounded in nesting, steps, memory and
  * output, and nothing but the given variables can be reached. Errors give line and column. Callers: cli/, serve/.
  */
@@ -30,9 +33,11 @@ typedef struct npu_render_params {
 } npu_render_params;
 
 /* Renders with the members of the object |variables| (messages, tools, add_generation_prompt, bos_token …). The text is
- * allocated with malloc, *size bytes and a zero. INVALID ("chat.render": a type error and the like; "chat.raised": the
- * template itself refused, with its own words), RANGE ("chat.limit"), NO_MEMORY. */
+ * allocated with malloc, *size bytes and a zero; *marks too when |marks| is not NULL: 1 for each byte that came from
+ * the variables, else 0. Not marked are variables named "…_token", which the model gives, and the usual values of
+ * "role", from which some templates put tokens together. INVALID ("chat.render": a type error and the like;
+ * "chat.raised": the template itself refused, with its own words), RANGE ("chat.limit"), NO_MEMORY. */
 npu_status npu_template_render(const npu_template *t, const json_t *variables, const npu_render_params *params,
-                               char **text, size_t *size, npu_error *err);
+                               char **text, size_t *size, char **marks, npu_error *err);
 
 #endif

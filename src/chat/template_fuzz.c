@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t n;
     if (npu_template_create((const char *)data, size, &t, &err) != NPU_OK) return 0;
     json_t *json = json_loads(variables, 0, NULL);
-    if (json && npu_template_render(t, json, &params, &text, &n, &err) == NPU_OK) free(text);
+    if (json && npu_template_render(t, json, &params, &text, &n, NULL, &err) == NPU_OK) free(text);
     json_decref(json);
     npu_template_free(t);
     return 0;

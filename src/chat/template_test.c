@@ -2,6 +2,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static npu_status render(const char *source, size_t size, const npu_render_param
     npu_status status = npu_template_create(source, size, &t, err);
     if (status != NPU_OK) return status;
     json_t *json = json_loads(variables, 0, NULL);
-    status = npu_template_render(t, json, params, text, &n, err);
+    status = npu_template_render(t, json, params, text, &n, NULL, err);
     if (status == NPU_OK) assert_int_equal(strlen(*text), n);
     json_decref(json);
     npu_template_free(t);
@@ -157,6 +158,49 @@ static void limits_hold(void **state) {
     assert_string_equal(err.code, "chat.limit");
 }
 
+/* Renders and writes "[" and "]" around what is marked as coming from the variables. */
+static void marks(const char *source, const char *wanted) {
+    npu_template *t;
+    npu_error err = {0};
+    char *text, *mark, shown[512];
+    size_t n, used = 0;
+    assert_int_equal(npu_template_create(source, strlen(source), &t, &err), NPU_OK);
+    json_t *json = json_pack("{s:[{s:s,s:s},{s:s,s:s}],s:s,s:s,s:{s:s}}", "m", "role", "user", "c", "a<|b'\n", "role",
+                             "<x>", "c", "", "bos_token", "<s>", "v", "V,w", "d", "k<", "x&");
+    if (npu_template_render(t, json, NULL, &text, &n, &mark, &err) != NPU_OK) fail_msg("%s: %s", source, err.text);
+    for (size_t i = 0; i <= n; i++) {
+        bool before = i && mark[i - 1], now = i < n && mark[i];
+        if (before && !now) shown[used++] = ']';
+        if (now && !before) shown[used++] = '[';
+        if (i < n) shown[used++] = text[i];
+    }
+    shown[used] = 0;
+    assert_string_equal(shown, wanted);
+    free(text);
+    free(mark);
+    json_decref(json);
+    npu_template_free(t);
+}
+
+static void what_came_from_variables_is_marked(void **state) {
+    (void)state;
+    marks("{{ bos_token }}<|{{ m[0].role }}|>{{ m[0].c }}</s>", "<s><|user|>[a<|b'\n]</s>");
+    marks("{{ m[1].role ~ 'x' + v }}", "[<x>]x[V,w]");
+    marks("{{ m[0].c | trim }}|{{ m[0].c.strip() }}|{{ v[0] }}{{ v[1:] }}{{ v[::-1] }}", "[a<|b']|[a<|b']|[V,ww,V]");
+    marks("{{ v.split(',') | join('-') }} {{ '-'.join(v.split(',')) }} {{ v | replace(',', ';') }}",
+          "[V]-[w] [V]-[w] [V];[w]");
+    marks("{{ v | upper }}{{ v | lower }} {{ v * 2 }} {{ '%s|%3d' % (v, 4) }} {{ '{0}:{0:>5}'.format(v) }}",
+          "[V,Wv,w] [V,wV,w] [V,w]|  4 [V,w]:  [V,w]");
+    marks("{{ m[0].c | tojson }} {{ d }} {{ d | tojson }} {{ m[0].c | e }} {{ v | indent(1, true) }}",
+          "\"[a<|b'\\n]\" {'[k<]': '[x&]'} {\"[k<]\": \"[x&]\"} [a&lt;|b&#39;\n]  [V,w]");
+    marks("{% macro f(x) %}<{{ x }}>{% endmacro %}{% set y %}({{ f(v) }}){% endset %}{{ y }}{% for ch in v %}{{ ch }}."
+          "{% endfor %}{% filter upper %}q{{ v }}{% endfilter %}{{ v | safe }}{{ [v] | first | string }}",
+          "(<[V,w]>)[V].[,].[w].Q[V,WV,wV,w]");
+    marks("{{ v.removeprefix('V') }}{{ 'a\nb'.splitlines() | join(v) }}{{ strftime_now(v) }}{{ x | default(v) }}",
+          "[,w]a[V,w]b[V,wV,w]");
+    marks("{{ v.format(1) }}{{ (v ~ '%s') % 'z' }}{{ (v ~ '{:->3}').format('z') }}", "[V,wV,w]z[V,w]--z");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_print_as_in_python),
@@ -166,6 +210,7 @@ int main(void) {
         cmocka_unit_test(white_space_is_trimmed),
         cmocka_unit_test(errors_say_where),
         cmocka_unit_test(limits_hold),
+        cmocka_unit_test(what_came_from_variables_is_marked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ npu__value *npu__strip(npu__interp *in, npu__value *v, npu__value *chars, bool l
         if (!stripped(chars, s + at, end - at)) break;
         end = at;
     }
-    npu__value *r = npu__made(in, npu__new_string(&in->arena, s + begin, end - begin));
+    npu__value *r = npu__part(in, v, begin, end - begin);
     if (r) r->u.string.markup = v->u.string.markup;
     return r;
 }
@@ -54,15 +54,15 @@ npu__value *npu__replace(npu__interp *in, npu__value *v, npu__value *from, npu__
     for (size_t at = 0; at <= n;) {
         const char *hit = count == 0 ? NULL : len ? memmem(s + at, n - at, from->u.string.s, len) : s + at;
         size_t end = hit ? (size_t)(hit - s) : n;
-        if (!npu__write(in, s + at, end - at)) return NULL;
+        if (!npu__write_part(in, v, at, end - at)) return NULL;
         if (!hit) break;
-        if (!npu__write(in, to->u.string.s, to->u.string.n)) return NULL;
+        if (!npu__write_part(in, to, 0, to->u.string.n)) return NULL;
         count -= count > 0;
         at = end + len;
         if (!len) { /* between all characters */
             size_t one = npu__char_offset(s + at, n - at, 1);
             if (at == n) break;
-            if (!npu__write(in, s + at, one)) return NULL;
+            if (!npu__write_part(in, v, at, one)) return NULL;
             at += one;
         }
     }
@@ -76,13 +76,14 @@ npu__value *npu__change_case(npu__interp *in, npu__value *v, char how) {
     for (size_t at = 0; at < n;) {
         uint32_t cp;
         char out[4];
+        size_t from = at;
         at += npu_utf8_decode(v->u.string.s + at, n - at, &cp);
         bool upper = how == 'u' || (how != 'l' && word_start);
         if (upper && cp == 0xDF) {
-            if (!npu__write(in, how == 'u' || how == 'w' ? "SS" : "Ss", 2)) return NULL;
+            if (!npu__write_as(in, v, from, how == 'u' || how == 'w' ? "SS" : "Ss", 2)) return NULL;
         } else {
             cp = upper ? (uint32_t)utf8proc_toupper((utf8proc_int32_t)cp) : npu__unicode_lower(cp);
-            if (!npu__write(in, out, npu_utf8_encode(cp, out))) return NULL;
+            if (!npu__write_as(in, v, from, out, npu_utf8_encode(cp, out))) return NULL;
         }
         word_start = (how == 't' && !(npu__unicode_class_of(cp) & NPU__UC_LETTER)) ||
                      (how == 'w' && (npu__is_space(cp) || (cp && cp < 0x80 && strchr("-({[<", (int)cp))));
@@ -100,15 +101,18 @@ npu__value *npu__escaped(npu__interp *in, npu__value *v) {
     if (text && text->u.string.markup) return text;
     for (size_t i = 0; text && i < text->u.string.n; i++) {
         const char *hit = text->u.string.s[i] ? strchr(from, text->u.string.s[i]) : NULL;
-        if (!npu__write(in, hit ? to[hit - from] : text->u.string.s + i, hit ? strlen(to[hit - from]) : 1)) return NULL;
+        const char *s = hit ? to[hit - from] : text->u.string.s + i;
+        if (!npu__write_as(in, text, i, s, hit ? strlen(s) : 1)) return NULL;
     }
     text = text ? npu__captured(in, start) : NULL;
     if (text) text->u.string.markup = true;
     return text;
 }
 
-/* A number written by a specification such as "05d", ".2f", ">10": fill, alignment, width, precision, kind. */
-static bool write_spec(npu__interp *in, const npu__value *v, const char *spec, size_t n) {
+/* A value written by a specification such as "05d", ".2f", ">10": fill, alignment, width, precision, kind. It stands in
+ * |format| at |place|, whose marks the filling gets. */
+static bool write_spec(npu__interp *in, const npu__value *v, const char *spec, size_t n, const npu__value *format,
+                       size_t place) {
     char fill = ' ', align = 0, kind = 0, number[64];
     size_t at = 0, width = 0, precision = 6;
     bool has_precision = false;
@@ -157,12 +161,12 @@ static bool write_spec(npu__interp *in, const npu__value *v, const char *spec, s
     if (!align) align = npu__is_number(v) ? '>' : '<';
     size_t before = align == '<' ? 0 : align == '^' ? pad / 2 : pad, skip = 0;
     if (align == '=' && text->u.string.n && text->u.string.s[0] == '-') skip = 1;
-    if (!npu__write(in, text->u.string.s, skip)) return false;
+    if (!npu__write_part(in, text, 0, skip)) return false;
     for (size_t i = 0; i < before; i++)
-        if (!npu__write(in, &fill, 1)) return false;
-    if (!npu__write(in, text->u.string.s + skip, text->u.string.n - skip)) return false;
+        if (!npu__write_as(in, format, place, &fill, 1)) return false;
+    if (!npu__write_part(in, text, skip, text->u.string.n - skip)) return false;
     for (size_t i = before; i < pad; i++)
-        if (!npu__write(in, &fill, 1)) return false;
+        if (!npu__write_as(in, format, place, &fill, 1)) return false;
     return true;
 }
 
@@ -181,33 +185,36 @@ static npu__value *field(npu__interp *in, const char *s, size_t n, size_t *next,
     return v ? v : npu__fail(in, "format names an argument that was not given");
 }
 
-bool npu__format(npu__interp *in, const char *s, size_t n, npu__args *args) {
-    size_t next = 0;
+bool npu__format(npu__interp *in, const npu__value *format, npu__args *args) {
+    const char *s = format->u.string.s;
+    size_t n = format->u.string.n, next = 0;
     for (size_t at = 0; at < n;) {
         if ((s[at] == '{' || s[at] == '}') && at + 1 < n && s[at + 1] == s[at]) {
-            if (!npu__write(in, s + at, 1)) return false;
+            if (!npu__write_part(in, format, at, 1)) return false;
             at += 2;
         } else if (s[at] == '{') {
             const char *end = memchr(s + at, '}', n - at);
             if (!end) return npu__fail(in, "a format field does not end") != NULL;
             const char *name = s + at + 1, *colon = memchr(name, ':', (size_t)(end - name));
             npu__value *v = field(in, name, (size_t)((colon ? colon : end) - name), &next, args);
-            if (!v || !write_spec(in, v, colon ? colon + 1 : end, colon ? (size_t)(end - colon - 1) : 0)) return false;
+            if (!v || !write_spec(in, v, colon ? colon + 1 : end, colon ? (size_t)(end - colon - 1) : 0, format, at))
+                return false;
             at = (size_t)(end - s) + 1;
-        } else if (!npu__write(in, s + at++, 1)) {
+        } else if (!npu__write_part(in, format, at++, 1)) {
             return false;
         }
     }
     return true;
 }
 
-bool npu__percent(npu__interp *in, const char *s, size_t n, npu__value *v) {
+bool npu__percent(npu__interp *in, const npu__value *format, npu__value *v) {
+    const char *s = format->u.string.s;
     npu__value *one[1] = {v};
     npu__list single = {.items = one, .n = 1}, *list = v->type == NPU__TUPLE ? v->u.list : &single;
-    size_t next = 0;
+    size_t n = format->u.string.n, next = 0;
     for (size_t at = 0; at < n; at++) {
         if (s[at] != '%') {
-            if (!npu__write(in, s + at, 1)) return false;
+            if (!npu__write_part(in, format, at, 1)) return false;
             continue;
         }
         char spec[40] = ">";
@@ -221,12 +228,12 @@ bool npu__percent(npu__interp *in, const char *s, size_t n, npu__value *v) {
         size_t spec_n = at + 1 - begin + !zero;
         if (s[at] == 'i') spec[spec_n - 1] = 'd';
         if (s[at] == '%') {
-            if (!npu__write(in, "%", 1)) return false;
+            if (!npu__write_part(in, format, at, 1)) return false;
             continue;
         }
         if (next == list->n) return npu__fail(in, "not enough values to format") != NULL;
         npu__value *x = list->items[next++];
-        if (s[at] == 'r' ? !npu__write_repr(in, x) : !write_spec(in, x, spec, spec_n)) return false;
+        if (s[at] == 'r' ? !npu__write_repr(in, x) : !write_spec(in, x, spec, spec_n, format, at)) return false;
     }
     return next == list->n || npu__fail(in, "too many values to format") != NULL;
 }

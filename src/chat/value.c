@@ -144,7 +144,7 @@ npu__value *npu__dict_get(const npu__dict *dict, const npu__value *key) {
 }
 
 npu__value *npu__dict_find(const npu__dict *dict, const char *key, size_t n) {
-    npu__value k = {.type = NPU__STRING, .u.string = {key, n}};
+    npu__value k = {.type = NPU__STRING, .u.string = {.s = key, .n = n}};
     return npu__dict_get(dict, &k);
 }
 

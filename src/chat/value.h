@@ -69,7 +69,8 @@ struct npu__value {
         struct {
             const char *s;
             size_t n;
-            bool markup; /* came from "safe": adding other text to it escapes that */
+            const char *mark; /* NULL, or n bytes: not 0 where text from the variables stands, not the template's own */
+            bool markup;      /* came from "safe": adding other text to it escapes that */
         } string;
         struct {
             const char *name; /* of an undefined value: what was looked for; of a method or function: its name */

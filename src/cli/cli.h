@@ -70,6 +70,7 @@ int cli_run(const cli_options *o);
 int cli_logits(const cli_options *o);
 int cli_info(const cli_options *o);
 int cli_tokenize(const cli_options *o);
+int cli_chat_template(const cli_options *o);
 int cli_plan(const cli_options *o);
 int cli_devices(const cli_options *o);
 int cli_bench(const cli_options *o);

@@ -1,4 +1,4 @@
-/* npu run: continues one prompt, or talks on a terminal until its end. */
+/* npu run: answers or continues one prompt, or talks on a terminal until its end. */
 #include <editline/readline.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/conversation.h"
 #include "cli/generate.h"
 #include "cli/profile.h"
 
@@ -15,46 +16,42 @@ static double rate(uint32_t tokens, double seconds) {
 
 static void print_figures(const cli_options *o, const cli_figures *f) {
     if (o->quiet) return;
-    fprintf(stderr, "\n[prompt %u tokens, %.1f tok/s; answer %u tokens, %.1f tok/s; %s]\n", f->prompt_tokens,
-            rate(f->prompt_tokens, f->prefill_s), f->tokens, rate(f->tokens, f->decode_s), cli_end_text(f->end));
+    char kept[40] = "";
+    if (f->reused) snprintf(kept, sizeof kept, ", %u of them kept", f->reused);
+    fprintf(stderr, "\n[prompt %u tokens%s, %.1f tok/s; answer %u tokens, %.1f tok/s; %s]\n", f->prompt_tokens, kept,
+            rate(f->prompt_tokens - f->reused, f->prefill_s), f->tokens, rate(f->tokens, f->decode_s),
+            cli_end_text(f->end));
 }
 
 static void print_json(const cli_generator *g, const cli_figures *f, const cli_session *session) {
     npu_counters c;
     npu_context_counters(session->context, &c);
-    json_t *root = json_pack("{s:s%, s:s, s:I, s:I, s:f, s:f, s:I, s:I, s:I}", "text", g->text.data ? g->text.data : "",
-                             g->text.n, "end", cli_end_text(f->end), "prompt_tokens", (json_int_t)f->prompt_tokens,
-                             "tokens", (json_int_t)f->tokens, "prefill_tok_s", rate(f->prompt_tokens, f->prefill_s),
-                             "decode_tok_s", rate(f->tokens, f->decode_s), "ops_device", (json_int_t)c.ops_device,
-                             "ops_host", (json_int_t)c.ops_host, "ops_fallback", (json_int_t)c.ops_fallback);
+    json_t *root =
+        json_pack("{s:s%, s:s, s:I, s:I, s:f, s:f, s:I, s:I, s:I}", "text", g->text.data ? g->text.data : "", g->text.n,
+                  "end", cli_end_text(f->end), "prompt_tokens", (json_int_t)f->prompt_tokens, "tokens",
+                  (json_int_t)f->tokens, "prefill_tok_s", rate(f->prompt_tokens - f->reused, f->prefill_s),
+                  "decode_tok_s", rate(f->tokens, f->decode_s), "ops_device", (json_int_t)c.ops_device, "ops_host",
+                  (json_int_t)c.ops_host, "ops_fallback", (json_int_t)c.ops_fallback);
     json_dumpf(root, stdout, JSON_INDENT(1));
     putchar('\n');
     json_decref(root);
 }
 
-static npu_status tokenize(const npu_model *model, const char *text, size_t size, bool first, int32_t **ids, size_t *n,
-                           npu_error *err) {
-    unsigned flags = NPU_TOKENIZE_SPECIAL | (first ? NPU_TOKENIZE_BOS : 0);
-    *ids = NULL;
-    NPU_TRY(npu_model_tokenize(model, text, size, flags, NULL, 0, n, err));
-    *ids = malloc((*n + 1) * sizeof **ids);
-    if (!*ids) return npu_fail(err, NPU_NO_MEMORY, "run.memory", "no memory for %zu tokens", *n);
-    return npu_model_tokenize(model, text, size, flags, *ids, *n, n, err);
-}
-
-static int answer(const cli_options *o, cli_session *session, cli_generator *g, const char *text, size_t size,
-                  bool first) {
+static int answer(const cli_options *o, cli_session *session, cli_conversation *c, cli_generator *g, const char *text,
+                  size_t size) {
     int32_t *ids;
     size_t n;
     npu_error err = {0};
     cli_figures figures;
-    npu_status status = tokenize(session->model, text, size, first, &ids, &n, &err);
-    if (status == NPU_OK && n == 0)
-        status =
-            npu_fail(&err, NPU_INVALID, "run.empty", "the prompt is empty and the model has no token to begin with");
-    if (status == NPU_OK) status = cli_generate(g, ids, n, &figures, &err);
+    if (cli_conversation_say(c, text, size, g->tokens.ids, g->tokens.n, &ids, &n, &err) != NPU_OK)
+        return cli_fail(&err);
+    npu_status status = cli_generate(g, ids, n, &figures, &err);
     free(ids);
-    if (status != NPU_OK) return cli_fail(&err);
+    if (status == NPU_OK) status = cli_conversation_heard(c, g->text.data ? g->text.data : "", g->text.n, &err);
+    if (status != NPU_OK) {
+        cli_conversation_take_back(c);
+        return cli_fail(&err);
+    }
     if (o->json)
         print_json(g, &figures, session);
     else
@@ -63,20 +60,20 @@ static int answer(const cli_options *o, cli_session *session, cli_generator *g, 
     return 0;
 }
 
-static int talk(const cli_options *o, cli_session *session, cli_generator *g) {
-    bool first = true;
-    if (!o->quiet) fputs("Each line continues the text. Ctrl-C ends an answer, Ctrl-D leaves.\n", stderr);
+static int talk(const cli_options *o, cli_session *session, cli_conversation *c, cli_generator *g) {
+    if (!o->quiet)
+        fprintf(stderr, "%s. Ctrl-C ends an answer, Ctrl-D leaves.\n",
+                c->chat ? "Each line is a message" : "Each line continues the text");
     using_history();
     for (char *line; (line = readline("> ")); free(line)) {
         if (!*line) continue;
         add_history(line);
         cli_interrupted = 0;
-        int bad = answer(o, session, g, line, strlen(line), first);
+        int bad = answer(o, session, c, g, line, strlen(line));
         if (bad && bad != CLI_EXIT_CANCELLED) {
             free(line);
             return bad;
         }
-        first = false;
     }
     putchar('\n');
     return 0;
@@ -92,15 +89,18 @@ int cli_run(const cli_options *o) {
 
     cli_session session = {0};
     cli_generator g = {0};
+    cli_conversation c = {0};
     cli_profile profile = {0};
     cli_catch_interrupt();
     bad = cli_open_model(o, true, &session);
+    if (!bad) bad = cli_conversation_open(o, session.model, &c);
     if (!bad) bad = cli_open_context(o, &session);
     if (!bad && o->profile) cli_profile_start(&profile, session.context);
-    if (!bad) bad = cli_generator_open(o, &session, &g);
-    if (!bad) bad = prompt ? answer(o, &session, &g, prompt, size, true) : talk(o, &session, &g);
+    if (!bad) bad = cli_generator_open(o, &session, !c.chat, &g);
+    if (!bad) bad = prompt ? answer(o, &session, &c, &g, prompt, size) : talk(o, &session, &c, &g);
     if (!bad && o->profile) cli_profile_print(&profile, stderr);
     cli_generator_close(&g);
+    cli_conversation_close(&c);
     cli_close(&session);
     free(prompt);
     return bad;

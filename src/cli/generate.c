@@ -5,7 +5,7 @@
 
 #include "api/api.h"
 
-int cli_generator_open(const cli_options *o, const cli_session *session, cli_generator *g) {
+int cli_generator_open(const cli_options *o, const cli_session *session, bool continues, cli_generator *g) {
     npu_sampler_params sampling = {.temperature = (float)o->temp,
                                    .top_k = (uint32_t)o->top_k,
                                    .top_p = (float)o->top_p,
@@ -16,11 +16,11 @@ int cli_generator_open(const cli_options *o, const cli_session *session, cli_gen
     size_t lengths[CLI_LIST_MAX], n = 0;
     *g = (cli_generator){
         .context = session->context, .out = o->json ? NULL : stdout, .last = -1, .limit = o->time_limit};
-    g->tokens = o->given[CLI_OPT_max_tokens] ? o->max_tokens : -1;
+    g->most = o->given[CLI_OPT_max_tokens] ? o->max_tokens : -1;
     for (; o->stop[n]; n++) lengths[n] = strlen(o->stop[n]);
     npu_model_get_info(session->model, &info);
     if (npu_sampler_create(&sampling, info.n_vocab, &g->sampler, &err) != NPU_OK ||
-        npu_detokenizer_create(session->model->tokenizer, (npu_decode_flags){.continues = true}, &g->detokenizer,
+        npu_detokenizer_create(session->model->tokenizer, (npu_decode_flags){.continues = continues}, &g->detokenizer,
                                &err) != NPU_OK ||
         npu_stop_create(o->stop, lengths, n, &g->stop, &err) != NPU_OK)
         return cli_fail(&err);
@@ -32,6 +32,7 @@ void cli_generator_close(cli_generator *g) {
     npu_detokenizer_free(g->detokenizer);
     npu_stop_free(g->stop);
     npu_text_free(&g->text);
+    npu_token_list_free(&g->tokens);
 }
 
 static void give(void *context, const char *text, size_t n) {
@@ -44,25 +45,25 @@ static void give(void *context, const char *text, size_t n) {
     if (g->status == NPU_OK) g->status = status;
 }
 
-/* Computes the prompt, after the token that the last answer ended with. */
-static npu_status prefill(cli_generator *g, const int32_t *prompt, size_t n, npu_error *err) {
-    uint32_t used = npu_seq_length(g->context, 0), ctx = npu_context_ctx(g->context);
-    size_t total = n + (g->last >= 0);
-    if (total > ctx - used)
+/* Computes what of the prompt is not in the context yet; at least its last token. */
+static npu_status prefill(cli_generator *g, const int32_t *prompt, size_t n, cli_figures *f, npu_error *err) {
+    uint32_t ctx = npu_context_ctx(g->context), held = npu_seq_length(g->context, 0), same = 0;
+    if (n > ctx)
         return npu_fail(err, NPU_REFUSED, "run.ctx_too_small",
-                        "the prompt has %zu tokens, the context has room for %u of %u "
-                        "(--ctx)",
-                        n, ctx - used, ctx);
-    npu_row *rows = calloc(total, sizeof *rows);
+                        "the prompt has %zu tokens, the context has room for %u (--ctx)", n, ctx);
+    while (same + 1 < n && same < held && g->tokens.ids[same] == prompt[same]) same++;
+    npu_row *rows = calloc(n, sizeof *rows);
     if (!rows) return npu_fail(err, NPU_NO_MEMORY, "run.memory", "no memory for %zu tokens", n);
-    size_t at = 0;
-    if (g->last >= 0) rows[at++].token = g->last;
-    for (size_t i = 0; i < n; i++) {
-        rows[at++].token = prompt[i];
+    for (size_t i = same; i < n; i++) rows[i].token = prompt[i];
+    rows[n - 1].logits = true;
+    npu_status status = npu_seq_truncate(g->context, 0, same, err);
+    g->tokens.n = same;
+    if (status == NPU_OK) status = npu_decode(g->context, rows + same, (uint32_t)n - same, err);
+    for (size_t i = same; i < n && status == NPU_OK; i++) {
         npu_sampler_accept(g->sampler, prompt[i]);
+        status = npu_token_list_add(&g->tokens, prompt[i], err);
     }
-    rows[total - 1].logits = true;
-    npu_status status = npu_decode(g->context, rows, (uint32_t)total, err);
+    f->reused = same;
     free(rows);
     return status;
 }
@@ -70,7 +71,7 @@ static npu_status prefill(cli_generator *g, const int32_t *prompt, size_t n, npu
 /* Whether the answer ends before another token is computed. */
 static bool ends(const cli_generator *g, double started, uint32_t tokens, cli_end *end) {
     if (cli_interrupted) return *end = CLI_END_INTERRUPT, true;
-    if (g->tokens >= 0 && tokens >= g->tokens) return *end = CLI_END_TOKENS, true;
+    if (g->most >= 0 && tokens >= g->most) return *end = CLI_END_TOKENS, true;
     if (g->limit > 0 && cli_now() - started >= g->limit) return *end = CLI_END_TIME, true;
     return false;
 }
@@ -81,6 +82,7 @@ static npu_status next_token(cli_generator *g, const npu_model *model, cli_figur
     int32_t id;
     NPU_TRY(npu_sampler_sample(g->sampler, npu_logits(g->context, 0), NULL, &id, err));
     npu_sampler_accept(g->sampler, id);
+    NPU_TRY(npu_token_list_add(&g->tokens, id, err));
     g->last = id;
     if (npu_model_token_is_end(model, id)) {
         f->end = CLI_END_OF_TEXT;
@@ -101,7 +103,7 @@ npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_f
     bool done = false;
     *f = (cli_figures){.prompt_tokens = (uint32_t)n};
     g->text.n = 0;
-    NPU_TRY(prefill(g, prompt, n, err));
+    NPU_TRY(prefill(g, prompt, n, f, err));
     g->last = -1;
     double prefilled = cli_now();
     f->prefill_s = prefilled - started;

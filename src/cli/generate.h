@@ -24,26 +24,30 @@ typedef struct cli_generator {
     npu_sampler *sampler;
     npu_detokenizer *detokenizer;
     npu_stop *stop;
-    FILE *out;         /* where text goes as it comes; NULL = nowhere */
-    npu_text text;     /* the whole answer */
-    int32_t last;      /* the token that was sampled last and is not yet in the context; -1 = none */
-    double limit;      /* seconds; 0 = none */
-    int64_t tokens;    /* most tokens of an answer; -1 = no limit */
-    npu_status status; /* of writing the text */
+    FILE *out;             /* where text goes as it comes; NULL = nowhere */
+    npu_text text;         /* the whole answer */
+    npu_token_list tokens; /* of sequence 0, then perhaps the last one, which is not computed yet */
+    int32_t last;          /* the token that was sampled last in this answer; -1 = none */
+    double limit;          /* seconds; 0 = none */
+    int64_t most;          /* tokens of an answer; -1 = no limit */
+    npu_status status;     /* of writing the text */
 } cli_generator;
 
 typedef struct cli_figures {
     cli_end end;
     uint32_t prompt_tokens, tokens;
+    uint32_t reused; /* of the prompt: what was in the context already */
     double prefill_s, decode_s;
 } cli_figures;
 
-/* Made for one context from the flags. Returns 0 or an exit code after printing. */
-int cli_generator_open(const cli_options *o, const cli_session *session, cli_generator *out);
+/* Made for one context from the flags. |continues|: an answer goes on after the prompt's text, so a first space stays.
+ * Returns 0 or an exit code after printing. */
+int cli_generator_open(const cli_options *o, const cli_session *session, bool continues, cli_generator *out);
 void cli_generator_close(cli_generator *g);
 
-/* Appends the prompt to sequence 0 and generates. A prompt that does not fit is refused with both numbers before any of
- * it is computed; CANCELLED when interrupted while the prompt is computed. */
+/* Makes sequence 0 the prompt, computing only what does not stand there already, and generates. A prompt that does not
+ * fit is refused with both numbers before any of it is computed; CANCELLED when interrupted while the prompt is
+ * computed. */
 npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_figures *out, npu_error *err);
 
 /* "end of text", "--max-tokens reached", … */

@@ -10,11 +10,13 @@ enum {
 
 static const cli_command commands[] = {
     {"run", "", "answer or continue a prompt; interactive on a terminal without one",
-     CONTEXT_GROUPS | CLI_PROMPT | CLI_GEN | CLI_SAMPLE | CLI_SEED | CLI_JSON, 0, cli_run},
+     CONTEXT_GROUPS | CLI_PROMPT | CLI_GEN | CLI_TEMPLATE | CLI_SAMPLE | CLI_SEED | CLI_JSON, 0, cli_run},
     {"bench", "", "measure prefill and decode speed", CONTEXT_GROUPS | CLI_BENCH | CLI_JSON, 0, cli_bench},
     {"logits", "", "write the logits after every given token", CONTEXT_GROUPS | CLI_IDS | CLI_OUTPUT | CLI_LOGITS, 0,
      cli_logits},
     {"tokenize", "", "text to token ids, or back", CLI_MODEL | CLI_PROMPT | CLI_IDS | CLI_TOKENIZE, 0, cli_tokenize},
+    {"chat-template", "", "print the prompt that a chat template makes of messages",
+     CLI_MODEL | CLI_TEMPLATE | CLI_MESSAGES | CLI_JSON, 0, cli_chat_template},
     {"eval", "", "perplexity of a text, and distance from the exact mode", CONTEXT_GROUPS | CLI_EVAL | CLI_JSON, 0,
      cli_eval},
     {"info", "FILE", "what a model file holds", CLI_JSON, 1, cli_info},

@@ -112,6 +112,8 @@ static int check_contradictions(const cli_options *o) {
         {CLI_OPT_detokenize, CLI_OPT_prompt},
         {CLI_OPT_detokenize, CLI_OPT_file},
         {CLI_OPT_detokenize, CLI_OPT_no_special},
+        {CLI_OPT_raw, CLI_OPT_system},
+        {CLI_OPT_raw, CLI_OPT_template},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         if (o->given[pairs[i].a] && o->given[pairs[i].b])

@@ -25,6 +25,8 @@ enum {
     CLI_EVAL = 1 << 14,
     CLI_PLAN = 1 << 15,
     CLI_CONFORM = 1 << 16,
+    CLI_TEMPLATE = 1 << 17,
+    CLI_MESSAGES = 1 << 18,
 };
 
 enum { CLI_LIST_MAX = 32, CLI_POSITIONAL_MAX = 2 };

@@ -111,7 +111,7 @@ static bool show_progress(void *user, double part) {
         fputs("\r\033[K", stderr);
     else
         fprintf(stderr, "\rloading %3.0f %%", part * 100);
-    return cli_interrupted != 0;
+    return !cli_interrupted;
 }
 
 static bool is_interrupted(void *user) {

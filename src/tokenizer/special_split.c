@@ -83,16 +83,30 @@ static int is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+static int is_control(const npu_tokenizer *tok, int32_t id) {
+    return tok->types[id] & (NPU__TOKEN_CONTROL | NPU__TOKEN_UNKNOWN);
+}
+
+/* The group's token that stands at |at|, unless it is a control token and a part of it was typed. */
+static int32_t token_at(const npu_tokenizer *tok, const group *g, uint32_t hash, const char *text, const char *typed,
+                        size_t at) {
+    int32_t id = group_find(tok, g, hash, text + at);
+    if (id == NPU_TOKEN_NONE || !typed || !is_control(tok, id)) return id;
+    for (size_t i = 0; i < g->length; i++)
+        if (typed[at + i]) return NPU_TOKEN_NONE;
+    return id;
+}
+
 /* Cuts one plain part at the group's tokens, leftmost first. */
-static npu_status cut_part(const npu_tokenizer *tok, const group *g, const char *text, part p, parts *out,
-                           npu_error *err) {
+static npu_status cut_part(const npu_tokenizer *tok, const group *g, const char *text, const char *typed, part p,
+                           parts *out, npu_error *err) {
     size_t begin = p.begin, at = p.begin;
     uint32_t hash = 0;
     int fresh = 1;
     while (p.end - at >= g->length && at < p.end) {
         if (fresh) hash = hash_of(text + at, g->length);
         fresh = 0;
-        int32_t id = group_find(tok, g, hash, text + at);
+        int32_t id = token_at(tok, g, hash, text, typed, at);
         if (id == NPU_TOKEN_NONE) {
             if (p.end - at > g->length)
                 hash = (hash - (uint8_t)text[at] * g->drop) * FACTOR + (uint8_t)text[at + g->length];
@@ -112,13 +126,13 @@ static npu_status cut_part(const npu_tokenizer *tok, const group *g, const char 
     return push(out, begin, p.end, NPU_TOKEN_NONE, err);
 }
 
-static npu_status cut_all(const npu_tokenizer *tok, const group *g, const char *text, const parts *in, parts *out,
-                          npu_error *err) {
+static npu_status cut_all(const npu_tokenizer *tok, const group *g, const char *text, const char *typed,
+                          const parts *in, parts *out, npu_error *err) {
     out->n = 0;
     for (size_t i = 0; i < in->n; i++) {
         part p = in->list[i];
         if (p.id == NPU_TOKEN_NONE)
-            NPU_TRY(cut_part(tok, g, text, p, out, err));
+            NPU_TRY(cut_part(tok, g, text, typed, p, out, err));
         else
             NPU_TRY(push(out, p.begin, p.end, p.id, err));
     }
@@ -130,12 +144,12 @@ static size_t wanted(const npu_tokenizer *tok, bool parse_special, int32_t *ids)
     size_t n = 0;
     for (size_t i = 0; i < tok->n_specials; i++) {
         int32_t id = tok->specials[i];
-        if (parse_special || !(tok->types[id] & (NPU__TOKEN_CONTROL | NPU__TOKEN_UNKNOWN))) ids[n++] = id;
+        if (parse_special || !is_control(tok, id)) ids[n++] = id;
     }
     return n;
 }
 
-static npu_status split(const npu_tokenizer *tok, const char *text, size_t len, bool parse_special, parts *p,
+static npu_status split(const npu_tokenizer *tok, const char *text, size_t len, npu_encode_flags flags, parts *p,
                         parts *other, npu_error *err) {
     NPU_TRY(push(p, 0, len, NPU_TOKEN_NONE, err));
     size_t n = tok->n_specials;
@@ -143,7 +157,7 @@ static npu_status split(const npu_tokenizer *tok, const char *text, size_t len, 
     while (buckets < n) buckets *= 2;
     int32_t *room = malloc((2 * n + buckets) * sizeof *room + n * sizeof(uint32_t));
     if (!room) return NPU__NO_MEMORY(err);
-    n = wanted(tok, parse_special, room);
+    n = wanted(tok, flags.parse_special, room);
     group g = {.links = room + tok->n_specials, .heads = room + 2 * tok->n_specials};
     g.hashes = (uint32_t *)(g.heads + buckets);
     npu_status status = NPU_OK;
@@ -158,7 +172,7 @@ static npu_status split(const npu_tokenizer *tok, const char *text, size_t len, 
         if (g.length > len) continue;
         for (g.mask = 15; g.mask + 1 < g.n;) g.mask = g.mask * 2 + 1;
         group_build(tok, &g);
-        status = cut_all(tok, &g, text, p, other, err);
+        status = cut_all(tok, &g, text, flags.typed, p, other, err);
         parts swap = *p;
         *p = *other;
         *other = swap;
@@ -167,10 +181,10 @@ static npu_status split(const npu_tokenizer *tok, const char *text, size_t len, 
     return status;
 }
 
-npu_status npu__encode_parts(const npu_tokenizer *tok, const char *text, size_t len, bool parse_special,
+npu_status npu__encode_parts(const npu_tokenizer *tok, const char *text, size_t len, npu_encode_flags flags,
                              npu_token_list *out, npu_error *err) {
     parts p = {0}, other = {0};
-    npu_status status = split(tok, text, len, parse_special, &p, &other, err);
+    npu_status status = split(tok, text, len, flags, &p, &other, err);
     bool first = true;
     for (size_t i = 0; i < p.n && status == NPU_OK; i++) {
         part x = p.list[i];

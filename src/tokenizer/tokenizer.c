@@ -120,7 +120,7 @@ static npu_status encode(const npu_tokenizer *tok, const char *text, size_t len,
                          npu_token_list *out, npu_error *err) {
     bool framed = tok->kind->framed;
     if (flags.add_special && (tok->add_bos || framed)) NPU_TRY(npu_token_list_add(out, tok->roles[NPU_ROLE_BOS], err));
-    if (len) NPU_TRY(npu__encode_parts(tok, text, len, flags.parse_special, out, err));
+    if (len) NPU_TRY(npu__encode_parts(tok, text, len, flags, out, err));
     if (flags.add_special && framed) NPU_TRY(npu_token_list_add(out, tok->roles[NPU_ROLE_SEP], err));
     if (flags.add_special && tok->add_eos && !framed) NPU_TRY(npu_token_list_add(out, tok->roles[NPU_ROLE_EOS], err));
     return NPU_OK;

@@ -37,6 +37,7 @@ void npu_token_list_free(npu_token_list *list);
 typedef struct npu_encode_flags {
     bool parse_special; /* control tokens written out in the text become those tokens; never for text that users type */
     bool add_special;   /* begin and end tokens by the model's own rule */
+    const char *typed;  /* NULL, or a byte for each of the text: where it is not 0, no control token is found */
 } npu_encode_flags;
 
 /* Appends the ids of |text| (any bytes; |len| may be 0). After a failure the list holds what it held before.

@@ -100,7 +100,7 @@ int npu__char_to_byte(uint32_t cp);
 int npu__byte_token_value(const char *name, size_t n);
 
 /* Cuts |text| at the special tokens in it and encodes what lies between. */
-npu_status npu__encode_parts(const npu_tokenizer *tok, const char *text, size_t len, bool parse_special,
+npu_status npu__encode_parts(const npu_tokenizer *tok, const char *text, size_t len, npu_encode_flags flags,
                              npu_token_list *out, npu_error *err);
 
 npu_status npu__bpe_load(npu_tokenizer *tok, const npu_gguf *gguf, npu_error *err);
