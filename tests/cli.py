@@ -58,6 +58,16 @@ def usage():
     expect(2, "run", "-m", MODEL, "--raw=yes", "-p", "x", says="--raw takes no value")
     expect(2, "run", "-m", MODEL, "--raw", "--system", "x", "-p", "x", says="--raw and --system contradict")
     expect(2, "run", "-m", MODEL, "--raw", "--template", "x", "-p", "x", says="--raw and --template contradict")
+    for args, says in (
+            (["--mirostat", "3"], "--mirostat has no effect at temperature 0"),
+            (["--mirostat", "3", "--temp", "1", "--top-k", "5"], "--mirostat and --top-k contradict"),
+            (["--mirostat-rate", "1"], "--mirostat-rate has no effect"),
+            (["--penalty-window", "8"], "--penalty-window has no effect"),
+            (["--temp", "1", "--top-p", "0.5", "--samplers", "top-k,temp"], "--top-p has no effect"),
+            (["--repeat-penalty", "-1"], "--repeat-penalty: '-1' is not a number from 0 to 10000"),
+            (["--typical", "2"], "--typical"), (["--logit-bias", "5"], "--logit-bias: '5' is not"),
+            (["--logit-bias", "5:x"], "--logit-bias"), (["--logit-bias", "5:1,"], "--logit-bias")):
+        expect(2, "run", "-m", MODEL, "-p", "x", *args, says=says)
     expect(2, "chat-template", "-m", MODEL, says="--messages FILE")
     expect(2, "info", says="npu info needs FILE")
     expect(2, "info", MODEL, MODEL, says="one operand too many")
@@ -79,6 +89,8 @@ def refusals():
     expect(3, "logits", "-m", MODEL, "--ids", "1,2,3,4,5", "--ctx", "3", "--greedy", "1", says="3")
     expect(3, "logits", "-m", MODEL, "--ids", "1", "--cpu-level", "nonesuch", "-o", "/dev/null", says="nonesuch")
     expect(3, "logits", "-m", MODEL, "--ids", "1", "--kv", "q3_k", "-o", "/dev/null", says="q3_k")
+    expect(3, "run", "-m", MODEL, "-p", "x", "--samplers", "top-q", says="\"top-q\" is no step")
+    expect(3, "run", "-m", MODEL, "-p", "x", "--logit-bias", "320:1", says="logit bias for token 320: there are 320")
     expect(1, "logits", "-m", MODEL, "--ids", "1", "-o", "/no/such/dir/x", says="/no/such/dir/x")
     expect(1, "logits", "-m", MODEL, "--ids", "@/no/such/ids", "-o", "/dev/null", says="/no/such/ids")
 
@@ -92,6 +104,23 @@ def prints():
     facts = json.loads(expect(0, "info", MODEL, "--json"))
     assert facts["keys"]["general.architecture"] == "llama" and facts["tensors"], facts
     assert any(row["target"] == "host" and row["usable"] for row in json.loads(expect(0, "devices", "--json")))
+
+
+def sampling():
+    """Every sampling flag changes the text, or keeps it where it must."""
+    def text(*args):
+        return json.loads(expect(0, "run", "-m", MODEL, "--raw", "-p", "the", "-n", "24", "--json", *args))["text"]
+    best, free = text(), text("--temp", "1.5", "--seed", "7")
+    assert text("--temp", "1.5", "--seed", "7") == free != best
+    assert text("--temp", "9", "--top-k", "1") == best == text("--samplers", "temp")
+    for args in (["--typical", "0.2"], ["--mirostat", "1"], ["--mirostat", "1", "--mirostat-rate", "0.9"]):
+        assert text("--temp", "1.5", "--seed", "7", *args) != free, args
+    for args in (["--repeat-penalty", "3"], ["--presence-penalty", "9"], ["--frequency-penalty", "9"]):
+        assert text(*args) != best, args
+        assert text(*args, "--samplers", "penalties,temp") == text(*args), args
+    first = expect(0, "logits", "-m", MODEL, "--ids", "1,2", "--greedy", "1").decode().strip()
+    ids = ",".join(f"{i}:-inf" for i in range(320) if i != 65)
+    assert len(set(text("--logit-bias", ids, "--logit-bias", "65:2"))) == 1 and first
 
 
 def logits():
@@ -125,6 +154,7 @@ def main():
     usage()
     refusals()
     prints()
+    sampling()
     logits()
     failed_output()
     print(f"{FAILED} failed")

@@ -9,6 +9,7 @@
 #include "cli/conversation.h"
 #include "cli/generate.h"
 #include "cli/profile.h"
+#include "cli/sampling.h"
 
 static double rate(uint32_t tokens, double seconds) {
     return seconds > 0 ? tokens / seconds : 0;
@@ -83,7 +84,8 @@ int cli_run(const cli_options *o) {
     char *prompt = NULL;
     size_t size = 0;
     if (!o->model) return cli_usage("no model: give one with --model FILE");
-    int bad = cli_check_target(o);
+    int bad = cli_check_sampling(o);
+    if (!bad) bad = cli_check_target(o);
     if (!bad) bad = cli_read_prompt(o, &prompt, &size);
     if (bad) return bad;
 

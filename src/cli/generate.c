@@ -4,13 +4,9 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "cli/sampling.h"
 
 int cli_generator_open(const cli_options *o, const cli_session *session, bool continues, cli_generator *g) {
-    npu_sampler_params sampling = {.temperature = (float)o->temp,
-                                   .top_k = (uint32_t)o->top_k,
-                                   .top_p = (float)o->top_p,
-                                   .min_p = (float)o->min_p,
-                                   .seed = (uint64_t)o->seed};
     npu_model_info info;
     npu_error err = {0};
     size_t lengths[CLI_LIST_MAX], n = 0;
@@ -19,8 +15,9 @@ int cli_generator_open(const cli_options *o, const cli_session *session, bool co
     g->most = o->given[CLI_OPT_max_tokens] ? o->max_tokens : -1;
     for (; o->stop[n]; n++) lengths[n] = strlen(o->stop[n]);
     npu_model_get_info(session->model, &info);
-    if (npu_sampler_create(&sampling, info.n_vocab, &g->sampler, &err) != NPU_OK ||
-        npu_detokenizer_create(session->model->tokenizer, (npu_decode_flags){.continues = continues}, &g->detokenizer,
+    int bad = cli_sampler_open(o, info.n_vocab, &g->sampler);
+    if (bad) return bad;
+    if (npu_detokenizer_create(session->model->tokenizer, (npu_decode_flags){.continues = continues}, &g->detokenizer,
                                &err) != NPU_OK ||
         npu_stop_create(o->stop, lengths, n, &g->stop, &err) != NPU_OK)
         return cli_fail(&err);

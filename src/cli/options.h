@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "npu/sampler.h"
+
 /* Which commands know a flag. */
 enum {
     CLI_COMMON = 1 << 0,
