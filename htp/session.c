@@ -5,7 +5,13 @@
 #include "htp/platform/hap.h"
 #include "htp/platform/machine.h"
 
-enum { MAIN_STACK_BYTES = 65536, VTCM_TIMEOUT_US = 1000000, READ_TIMEOUT_US = 50000 };
+enum {
+    MAIN_STACK_BYTES = 65536,
+    VTCM_TIMEOUT_US = 1000000,
+    READ_TIMEOUT_US = 50000,
+    STOP_POLLS = 200,
+    STOP_POLL_US = 10000
+};
 
 static uint32_t count_threads(void) {
     qurt_sysenv_max_hthreads_t hw = {0};
@@ -71,6 +77,7 @@ static void serve(void *argument) {
         htp_answer(s, message, bytes, &response);
         if (dspqueue_write(s->queue, 0, 0, 0, sizeof response, (const uint8_t *)&response, UINT32_MAX)) break;
     }
+    __atomic_store_n(&s->main_ended, 1, __ATOMIC_RELEASE);
     qurt_thread_exit(0);
 }
 
@@ -129,13 +136,17 @@ int htp_session_start(htp_session *s, const npu_rpc_start *start) {
         vote_power();
         if (start->queue_id) result = start_main(s, start->queue_id);
     }
-    if (result) htp_session_stop(s);
+    if (result) (void)htp_session_stop(s);
     return result;
 }
 
-void htp_session_stop(htp_session *s) {
+int htp_session_stop(htp_session *s) {
     int status;
     __atomic_store_n(&s->quit, 1, __ATOMIC_RELEASE);
+    for (int i = 0; s->has_main && !__atomic_load_n(&s->main_ended, __ATOMIC_ACQUIRE); i++) {
+        if (i == STOP_POLLS) return AEE_EBADSTATE;
+        qurt_sleep(STOP_POLL_US);
+    }
     if (s->has_main) qurt_thread_join(s->main, &status);
     if (s->queue) dspqueue_close(s->queue);
     htp_free(s->main_stack);
@@ -146,4 +157,5 @@ void htp_session_stop(htp_session *s) {
     htp_free(s->dma_rings);
     htp_free(s->scratch);
     htp_map_close(&s->map);
+    return AEE_SUCCESS;
 }

@@ -33,12 +33,13 @@ typedef struct htp_session {
     dspqueue_t queue;
     qurt_thread_t main;
     void *main_stack;
-    int has_main, quit;
+    int has_main, main_ended, quit;
 } htp_session;
 
 /* AEE codes; after failure nothing is left. */
 int htp_session_start(htp_session *s, const npu_rpc_start *start);
-void htp_session_stop(htp_session *s);
+/* Fails with EBADSTATE, and leaves everything as it is, when the main thread does not come out of its batch. */
+int htp_session_stop(htp_session *s);
 
 /* What this machine has. */
 void htp_hwinfo(npu_rpc_hwinfo *info);

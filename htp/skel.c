@@ -26,14 +26,15 @@ static int open_handle(uint32_t scalars, remote_arg *args) {
 
 static int stop(htp_handle *h) {
     qurt_mutex_lock(&h->lock);
-    if (h->started) htp_session_stop(&h->session);
-    h->started = 0;
+    int result = h->started ? htp_session_stop(&h->session) : AEE_SUCCESS;
+    if (!result) h->started = 0;
     qurt_mutex_unlock(&h->lock);
-    return AEE_SUCCESS;
+    return result;
 }
 
 static int close_handle(htp_handle *h) {
-    stop(h);
+    int result = stop(h);
+    if (result) return result; /* its threads still use it */
     qurt_mutex_destroy(&h->lock);
     htp_free(h);
     return AEE_SUCCESS;

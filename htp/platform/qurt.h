@@ -33,6 +33,7 @@ void qurt_thread_exit(int status);
 int qurt_thread_join(qurt_thread_t thread, int *status);
 qurt_thread_t qurt_thread_get_id(void);
 int qurt_thread_get_priority(qurt_thread_t thread);
+void qurt_sleep(unsigned long long microseconds);
 
 typedef union {
     unsigned long long raw[2];

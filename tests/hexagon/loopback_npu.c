@@ -19,10 +19,21 @@ enum { VTCM_BYTES = 8 << 20, THREADS = 3 };
 
 size_t loopback_buffer_bytes(int fd);
 
+/* Below 4 GiB, between guard pages: a step outside is a fault. */
+enum { PAGE = 4096 };
 static void *low_map(size_t bytes, int fd) {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_32BIT | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED),
-                   fd, 0);
-    return p == MAP_FAILED ? NULL : p;
+    bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+    uint8_t *p = mmap(NULL, bytes + 2 * PAGE, PROT_NONE, MAP_32BIT | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    int kind = MAP_FIXED | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+    if (mmap(p + PAGE, bytes, PROT_READ | PROT_WRITE, kind, fd, 0) != MAP_FAILED) return p + PAGE;
+    munmap(p, bytes + 2 * PAGE);
+    return NULL;
+}
+
+static int low_unmap(void *memory, size_t bytes) {
+    bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+    return munmap((uint8_t *)memory - PAGE, bytes + 2 * PAGE);
 }
 
 int qurt_thread_create(qurt_thread_t *thread, qurt_thread_attr_t *attr, void (*entry)(void *), void *argument) {
@@ -46,6 +57,9 @@ qurt_thread_t qurt_thread_get_id(void) {
 int qurt_thread_get_priority(qurt_thread_t thread) {
     (void)thread;
     return 100;
+}
+void qurt_sleep(unsigned long long microseconds) {
+    usleep((useconds_t)microseconds);
 }
 void qurt_mutex_init(qurt_mutex_t *m) {
     m->raw[0] = 0;
@@ -97,10 +111,10 @@ void *HAP_mmap2(void *addr, size_t len, int prot, int flags, int fd, long offset
     return HAP_mmap(addr, (int)len, prot, flags, fd, offset);
 }
 int HAP_munmap(void *addr, int len) {
-    return munmap(addr, (size_t)len);
+    return low_unmap(addr, (size_t)len);
 }
 int HAP_munmap2(void *addr, size_t len) {
-    return munmap(addr, len);
+    return low_unmap(addr, len);
 }
 int HAP_compute_res_attr_init(compute_res_attr_t *attr) {
     memset(attr, 0, sizeof *attr);
@@ -220,5 +234,5 @@ void *npu_emu_low_alloc(uint32_t bytes, uint32_t align) {
 }
 void npu_emu_low_free(void *memory) {
     uint8_t *p = (uint8_t *)memory - 4096;
-    munmap(p, (size_t) * (uint32_t *)(void *)p + 4096);
+    low_unmap(p, (size_t) * (uint32_t *)(void *)p + 4096);
 }

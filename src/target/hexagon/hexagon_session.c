@@ -237,6 +237,10 @@ void npu_hex_session_close(npu_hex_session *s) {
     if (!s->lost) {
         while (s->buffers) npu_hex_buffer_free(s->buffers);
         stop(s);
+    } else if (s->open) {
+        /* A process that hangs would hold the close up. Where the kernel can't do this, the close has to be enough. */
+        struct remote_rpc_process_clean_params kill = {NPU_HEX_DOMAIN};
+        s->driver->remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &kill, sizeof kill);
     }
     if (s->open) s->driver->remote_handle64_close(s->handle);
     if (s->queue) s->driver->dspqueue_close(s->queue); /* lost: only now can nobody have it any more */

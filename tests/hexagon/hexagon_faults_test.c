@@ -1,0 +1,152 @@
+/* The target against an emulated device that fails: every failure is a named status inside its time-out, and the next
+ * session, or the next batch where the session lives on, gives the right bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "target/target.h"
+#include "wire/format.h"
+
+extern const npu_target_ops npu_target_hexagon;
+
+enum { K = 64, ROWS = 5 };
+
+/* Doubles rows of a compute buffer |times| times in one session; returns the first failure. */
+static npu_status session(const char *const *emu, double timeout_s, int times, npu_error *err) {
+    npu_target_params params = {.driver = "sim", .timeout_s = timeout_s, .emu = emu, .n_threads = 1};
+    npu_target *target;
+    npu_buffer *buffer = NULL;
+    memset(err, 0, sizeof *err);
+    npu_status status = npu_target_hexagon.open(&params, NULL, NULL, &target, err);
+    if (status != NPU_OK) {
+        assert_null(target);
+        return status;
+    }
+    status = target->ops->buffer_alloc(target, 1 << 16, NPU_BUFFER_COMPUTE, &buffer, err);
+    npu_tensor x = {.nb = {4, K * 4, K * 4 * ROWS, K * 4 * ROWS}, .ne = {K, ROWS, 1, 1}, .type = NPU_TYPE_F32}, y = x;
+    y.offset = 1 << 15;
+    npu_tensor tensors[2] = {x, y};
+    npu_op op;
+    memset(&op, 0xFF, sizeof op);
+    op.code = NPU_OP_ADD, op.flags = 0, op.reserved = 0, op.src[0] = op.src[1] = 0, op.dst[0] = 1;
+    for (int i = 0; i < times && status == NPU_OK; i++) {
+        float *from = (float *)(void *)buffer->data, *to = (float *)(void *)(buffer->data + y.offset);
+        for (int j = 0; j < K * ROWS; j++) from[j] = (float)(i * 1000 + j);
+        npu_batch batch = {.image_id = (uint64_t)i % 3,
+                           .tensors = tensors,
+                           .ops = &op,
+                           .buffers = &buffer,
+                           .n_tensors = 2,
+                           .n_ops = 1,
+                           .n_buffers = 1};
+        npu_event event;
+        status = target->ops->submit(target, &batch, &event, err);
+        if (status == NPU_OK) status = target->ops->wait(target, event, err);
+        for (int j = 0; j < K * ROWS && status == NPU_OK; j++)
+            if (to[j] != (float)(2 * (i * 1000 + j))) fail_msg("batch %d, value %d: %f", i, j, (double)to[j]);
+    }
+    target->ops->buffer_free(target, buffer);
+    target->ops->close(target);
+    return status;
+}
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void expect(const char *fault, npu_status want, const char *says) {
+    char setting[160];
+    snprintf(setting, sizeof setting, "fault=%s", fault);
+    const char *const emu[] = {setting, NULL}, *const off[] = {"fault=off", NULL};
+    npu_error err;
+    double begin = seconds();
+    npu_status status = session(emu, 2, 8, &err);
+    if (status != want)
+        fail_msg("%s: %s (%s), not %s", fault, npu_status_name(status), err.text, npu_status_name(want));
+    if (says && !strstr(err.text, says)) fail_msg("%s: \"%s\" does not say %s", fault, err.text, says);
+    if (seconds() - begin > 30) fail_msg("%s: took %.1f s", fault, seconds() - begin);
+    status = session(off, 20, 8, &err);
+    if (status != NPU_OK) fail_msg("after %s: %s", fault, err.text);
+}
+
+static void the_process_ends(void **state) {
+    (void)state;
+    expect("dsp:op@3=die", NPU_DEVICE_LOST, "AEE_E");
+    expect("dsp:op@1=exit", NPU_DEVICE_LOST, NULL);
+    expect("dsp:dspqueue_read@4=die", NPU_DEVICE_LOST, NULL);
+    expect("dsp:op@2=restart", NPU_DEVICE_LOST, NULL);
+}
+
+static void it_hangs(void **state) {
+    (void)state;
+    expect("dsp:op@2=hang", NPU_TIMEOUT, "within 2.0 s");
+    expect("dsp:op@5=delay:3000000", NPU_TIMEOUT, NULL);
+}
+
+static void calls_fail(void **state) {
+    (void)state;
+    expect("remote_handle64_open=code:0x80000406", NPU_NOT_FOUND, "AEE_EUNABLETOLOAD");
+    expect("remote_handle_control=code:0x14", NPU_REFUSED, "architecture");
+    expect("rpcmem_alloc2=code:0", NPU_NO_MEMORY, "bytes");
+    expect("fastrpc_mmap=code:1", NPU_INTERNAL, "fastrpc_mmap");
+    expect("dsp:HAP_mmap@2+=code:1", NPU_NO_MEMORY, "window");
+    expect("dsp:HAP_compute_res_acquire=code:0", NPU_NO_MEMORY, "AEE_ERESOURCENOTFOUND");
+}
+
+static void what_has_another_way(void **state) {
+    (void)state;
+    expect("dspqueue_create=code:0x14", NPU_OK, NULL);           /* plain invokes */
+    expect("dsp:dspqueue_import=code:0x8000040e", NPU_OK, NULL); /* " */
+    expect("dsp:HAP_power_set=code:1", NPU_OK, NULL);
+    expect("remote_handle64_control=code:1", NPU_OK, NULL);
+    const char *const old[] = {"get_uri=0", "fault=off", NULL};
+    npu_error err;
+    assert_int_equal(session(old, 20, 3, &err), NPU_OK);
+    const char *const back[] = {"get_uri=1", NULL};
+    assert_int_equal(session(back, 20, 3, &err), NPU_OK);
+}
+
+static void killed_at_random(void **state) {
+    (void)state;
+    const char *full = getenv("NPU_FULL");
+    for (unsigned i = 0; i < (full && *full == '1' ? 100u : 6u); i++) {
+        char fault[64];
+        snprintf(fault, sizeof fault, "dsp:op@%u=die", 1 + i * 7 % 8);
+        expect(fault, NPU_DEVICE_LOST, NULL);
+    }
+}
+
+static void settings(void **state) {
+    (void)state;
+    npu_error err;
+    const char *const bad[] = {"no_such=1", NULL};
+    assert_int_equal(session(bad, 5, 1, &err), NPU_REFUSED);
+    npu_target_params params = {.driver = "fax"};
+    npu_caps caps;
+    assert_int_equal(npu_target_hexagon.probe(&params, &caps, &err), NPU_REFUSED);
+    params.driver = NULL; /* auto never takes an emulator */
+    assert_int_equal(npu_target_hexagon.probe(&params, &caps, &err), NPU_NO_DEVICE);
+    assert_non_null(strstr(err.text, "libcdsprpc.so"));
+    params.arch = "v79";
+    assert_int_equal(npu_target_hexagon.probe(&params, &caps, &err), NPU_OK);
+    assert_int_equal(caps.hw.arch, 79);
+    params.arch = "v70";
+    assert_int_equal(npu_target_hexagon.probe(&params, &caps, &err), NPU_REFUSED);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_process_ends),     cmocka_unit_test(it_hangs),         cmocka_unit_test(calls_fail),
+        cmocka_unit_test(what_has_another_way), cmocka_unit_test(killed_at_random), cmocka_unit_test(settings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
