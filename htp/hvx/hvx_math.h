@@ -17,23 +17,38 @@ static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
 
 #else
 
+/* t = n ln 2 + r, n whole, |r| <= ln 2 / 2; gives r, and n where a float's exponent is. */
+static inline HVX_Vector hvx_f32_exp_reduce(HVX_Vector t, HVX_Vector *exponent) {
+#if defined HTP_BUILD_REAL && __HVX_ARCH__ < 79
+    /* In qf32 the difference would keep the error of its operands, up to 2^-17. So with integers: t in units of 2^-24,
+     * times log2(e) / 2 in units of 2^-31, which gives t / ln 2 in units of 2^-23. */
+    HVX_Vector log2e = Q6_V_vsplat_R(0x5c551d95), ln2 = hvx_f32_splat(0x1.62e43p-24f), sign = Q6_Vw_vasr_VwR(t, 31);
+    HVX_Vector m = Q6_V_vor_VV(Q6_V_vand_VV(t, Q6_V_vsplat_R(0x7fffff)), Q6_V_vsplat_R(0x800000));
+    HVX_Vector power = Q6_Vuw_vlsr_VuwR(Q6_Vw_vasl_VwR(t, 1), 24);
+    HVX_Vector shift = Q6_Vw_vmax_VwVw(Q6_Vw_vsub_VwVw(power, Q6_V_vsplat_R(126)), Q6_V_vsplat_R(-31));
+    HVX_Vector fixed = Q6_Vw_vsub_VwVw(Q6_V_vxor_VV(Q6_Vw_vasl_VwVw(m, shift), sign), sign);
+    HVX_Vector y = Q6_Vw_vmpyoacc_VwVwVh_s1_sat_shift(Q6_Vw_vmpye_VwVuh(fixed, log2e), fixed, log2e);
+    HVX_Vector n = Q6_Vw_vasr_VwR(Q6_Vw_vadd_VwVw(y, Q6_V_vsplat_R(1 << 22)), 23);
+    *exponent = Q6_Vw_vasl_VwR(n, 23);
+    return hvx_f32_mul(hvx_f32_from_i32(Q6_Vw_vsub_VwVw(y, *exponent)), ln2);
+#else
+    HVX_Vector magic = hvx_f32_splat(NPU_ROUND_MAGIC), rounded = hvx_f32_fma(t, hvx_f32_splat(NPU_LOG2E), magic);
+    HVX_Vector n = hvx_f32_sub(rounded, magic), r = hvx_f32_fma(n, hvx_f32_splat(-NPU_LN2_HI), t);
+    *exponent = Q6_Vw_vasl_VwR(rounded, 23); /* nothing of the magic number is in the bits that stay */
+    return hvx_f32_fma(n, hvx_f32_splat(-NPU_LN2_LO), r);
+#endif
+}
+
 static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
-    HVX_Vector least = hvx_f32_splat(NPU_EXP_MIN), most = hvx_f32_splat(NPU_EXP_MAX),
-               magic = hvx_f32_splat(NPU_ROUND_MAGIC);
-    HVX_Vector t = hvx_f32_min(hvx_f32_max(x, least), most);
-    HVX_Vector rounded = hvx_f32_fma(t, hvx_f32_splat(NPU_LOG2E), magic), n = hvx_f32_sub(rounded, magic);
-    HVX_Vector whole = Q6_Vw_vsub_VwVw(rounded, magic);
-    HVX_Vector r = hvx_f32_fma(n, hvx_f32_splat(-NPU_LN2_HI), t);
-    r = hvx_f32_fma(n, hvx_f32_splat(-NPU_LN2_LO), r);
+    HVX_Vector least = hvx_f32_splat(NPU_EXP_MIN), most = hvx_f32_splat(NPU_EXP_MAX), zero = Q6_V_vzero(), exponent;
+    HVX_Vector t = hvx_f32_min(hvx_f32_max(x, least), most), r = hvx_f32_exp_reduce(t, &exponent);
     HVX_Vector p = hvx_f32_fma(hvx_f32_splat(NPU_EXP_C4), r, hvx_f32_splat(NPU_EXP_C3));
     p = hvx_f32_fma(p, r, hvx_f32_splat(NPU_EXP_C2));
     p = hvx_f32_fma(p, r, hvx_f32_splat(NPU_EXP_C1));
     p = hvx_f32_fma(p, r, hvx_f32_splat(NPU_EXP_C0));
     p = hvx_f32_add(hvx_f32_fma(p, hvx_f32_mul(r, r), r), hvx_f32_splat(1.0f));
-    HVX_Vector bias = Q6_V_vsplat_R(127), zero = Q6_V_vzero();
-    HVX_Vector top = Q6_V_vmux_QVV(Q6_Q_vcmp_eq_VwVw(whole, Q6_V_vsplat_R(128)), Q6_V_vsplat_R(1), zero);
-    HVX_Vector first = Q6_Vw_vasl_VwR(Q6_Vw_vadd_VwVw(Q6_Vw_vsub_VwVw(whole, top), bias), 23);
-    HVX_Vector y = hvx_f32_mul(hvx_f32_mul(p, first), Q6_Vw_vasl_VwR(Q6_Vw_vadd_VwVw(top, bias), 23));
+    /* Times 2^n is exact and stays normal inside the range: n = 128 only comes with p < 1, n = -126 with p >= 1. */
+    HVX_Vector y = Q6_Vw_vadd_VwVw(p, exponent);
     /* Outside of the range x is not what it was clamped to. */
     HVX_VectorPred same = Q6_Q_vcmp_eq_VwVw(x, t);
     HVX_VectorPred low = Q6_Q_and_QQn(Q6_Q_vcmp_eq_VwVw(t, least), same);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "htp/hvx/hvx_dot.h"
-#include "htp/hvx/hvx_f32.h"
+#include "htp/hvx/hvx_math.h"
 
 typedef union {
     HVX_Vector v;
@@ -58,6 +58,19 @@ static void check_integers(void) {
     for (int i = 0; i < 32; i++) expect("hvx_f32_from_i32", r.f[i], (float)a.w[i], i);
     r.v = hvx_f32_to_i32(b.v);
     for (int i = 0; i < 32; i++) expect("hvx_f32_to_i32", (float)r.w[i], (float)(int32_t)rintf(b.f[i]), i);
+}
+
+static void check_exp(void) {
+    static const float edges[] = {0,     -0.0f,  NPU_EXP_MIN, NPU_EXP_MAX, 89,    -88,
+                                  1e30f, -1e30f, 88.7f,       -87.3f,      88.4f, 1e-20f};
+    lanes a, r;
+    for (int i = 0; i < 32; i++)
+        a.f[i] = next() & 7 ? (float)(int32_t)(next() << 8) * 0x1p-31f * (next() & 1 ? 100 : 2) : edges[next() % 12];
+    r.v = hvx_f32_exp(a.v);
+    for (int i = 0; i < 32; i++) {
+        float size = npu_expf(a.f[i]);
+        expect_near("hvx_f32_exp", r.f[i], size, size < NPU_F32_INF ? size : 0, i);
+    }
 }
 
 #ifdef HTP_BUILD_REAL
@@ -221,6 +234,7 @@ int main(int argc, char **argv) {
         check_halves();
 #endif
         check_integers();
+        check_exp();
         if (i % 4 == 0)
             for (int f = 0; f < HTP_DOT_FORMATS; f++) check_dot(f, 1 + i / 4 % TILES);
     }
