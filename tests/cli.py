@@ -3,11 +3,15 @@
   python tests/cli.py
 """
 import json
+import os
 import pathlib
+import pty
+import select
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 from npu_test import NPU, shared
 
@@ -19,7 +23,8 @@ FAILED = 0
 def expect(code, *args, says="", out=None, stdin=b""):
     """Runs npu; the exit code and a part of the one line on stderr must be as given."""
     global FAILED
-    done = subprocess.run([NPU, *map(str, args)], capture_output=True, timeout=60, input=stdin)
+    args = [a if isinstance(a, bytes) else str(a) for a in args]
+    done = subprocess.run([NPU, *args], capture_output=True, timeout=60, input=stdin)
     err = done.stderr.decode(errors="replace")
     lines = [line for line in err.splitlines() if "error:" in line]
     problem = None
@@ -75,6 +80,8 @@ def usage():
     expect(2, "logits", "-m", MODEL, "--ids", "-5", "-o", "/dev/null", says="is not a token id")
     expect(2, "logits", "-m", MODEL, "--ids", "", "-o", "/dev/null", says="no token id")
     expect(2, "logits", "-m", MODEL, "--ids", "1", says="--output")
+    expect(2, "run", "-m", MODEL, "-p", "x", "--emu", "seed=1", says="--emu seed=1 needs --npu-target")
+    expect(2, "run", "-m", MODEL, "-p", "x", "--stop", b"\xa9", says="--stop: string 1 is not valid UTF-8")
     expect(2, "tokenize", "-m", MODEL, "--ids", "1", says="--ids needs --detokenize")
 
 
@@ -87,6 +94,10 @@ def refusals():
     expect(1, "run", "-m", "/no/such/model", "-p", "x", says="/no/such/model")
     expect(3, "logits", "-m", MODEL, "--ids", "320", "-o", "/dev/null", says="320")
     expect(3, "logits", "-m", MODEL, "--ids", "1,2,3,4,5", "--ctx", "3", "--greedy", "1", says="3")
+    expect(3, "logits", "-m", MODEL, "--ids", "1,2", "--ctx", "3", "--greedy", "3", "-o", "/dev/null",
+           says="2 tokens and 3 greedy ones need 4 positions, the context has 3")
+    expect(3, "run", "-m", MODEL, "-p", "x", "--npu-target", "hexagon", "--driver", "sim", "--emu", "help", says="vtcm")
+    expect(0, "run", "-m", MODEL, "-p", "x", "--raw", "--time-limit", "0", says="answer 0 tokens")
     expect(3, "logits", "-m", MODEL, "--ids", "1", "--cpu-level", "nonesuch", "-o", "/dev/null", says="nonesuch")
     expect(3, "logits", "-m", MODEL, "--ids", "1", "--kv", "q3_k", "-o", "/dev/null", says="q3_k")
     expect(3, "run", "-m", MODEL, "-p", "x", "--samplers", "top-q", says="\"top-q\" is no step")
@@ -150,6 +161,67 @@ def failed_output():
         assert pathlib.Path("/dev/null").is_char_device()
 
 
+def lost_output():
+    """What can't be written is a failure with one line, for every command; a reader that leaves ends the answer."""
+    env = {**os.environ, "N": str(NPU), "M": MODEL}
+    for words in ("info $M", "tokenize -m $M -p x", "run --raw -m $M -p x -n 3", "run --raw -m $M -p x -n 3 --json", "devices",
+                  "plan -m $M", "logits -m $M --ids 1 --greedy 2", "run --help", "--help", "--version"):
+        for where in (">/dev/full", ">&-"):
+            done = subprocess.run(["sh", "-c", f"exec $N {words} {where}"], capture_output=True, timeout=60, env=env)
+            lines = [line for line in done.stderr.splitlines() if b"error:" in line]
+            assert done.returncode == 1 and len(lines) == 1, (words, where, done)
+    with tempfile.TemporaryDirectory() as d:  # the result of a command with closed streams is whole
+        out = pathlib.Path(d) / "l.f32"
+        words = f"exec $N logits -m $M --ids 1,2 --greedy 9 -o {out} <&- >&- 2>&-"
+        done = subprocess.run(["sh", "-c", words], timeout=60, env=env)
+        assert done.returncode == 1 and out.stat().st_size == 2 * 4 * 320, done
+    with subprocess.Popen([NPU, "run", "--raw", "-m", MODEL, "-p", "x", "--ctx", "2000"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as child:
+        child.stdout.read(2)
+        child.stdout.close()
+        says = child.stderr.read()
+    assert child.returncode == 1 and b"standard output" in says, (child.returncode, says)
+
+
+def own_model():
+    """No result is written over the model that it comes from."""
+    with tempfile.TemporaryDirectory() as d:
+        copy, link = pathlib.Path(d) / "m.gguf", pathlib.Path(d) / "link"
+        copy.write_bytes(pathlib.Path(MODEL).read_bytes())
+        link.symlink_to(copy)
+        for path in (copy, link):
+            expect(2, "logits", "-m", copy, "--ids", "1", "-o", path, says="is the model itself")
+            expect(2, "plan", "-m", copy, "-o", path, says="is the model itself")
+        assert copy.read_bytes() == pathlib.Path(MODEL).read_bytes()
+
+
+def terminal():
+    """On a terminal: a progress bar that stops nothing; Ctrl-C drops a line or an answer; Ctrl-D leaves."""
+    child, fd = pty.fork()
+    if not child:
+        os.environ["TERM"] = "dumb"
+        os.execv(NPU, [NPU, "run", "--raw", "-m", MODEL, "--ctx", "2000", "-n", "3"])
+    seen = b""
+
+    def wait_for(what, times):
+        nonlocal seen
+        end = time.monotonic() + 60
+        while seen.count(what) < times and time.monotonic() < end:
+            if select.select([fd], [], [], 1)[0]:
+                seen += os.read(fd, 4096)
+        assert seen.count(what) >= times, seen
+    for keys, what, times in ((b"dropped\x03", b"> ", 2), (b"kept\n", b"max-tokens reached]", 1), (b"\x03", b"> ", 4),
+                              ("caf\u00e9\n".encode(), b"max-tokens reached]", 2)):
+        wait_for(b"> ", times - 1 if what == b"> " else times + 1)
+        time.sleep(0.3)  # until the prompt takes keys
+        os.write(fd, keys)
+        wait_for(what, times)
+    time.sleep(0.3)
+    os.write(fd, b"\x04")
+    _, status = os.waitpid(child, 0)
+    assert status == 0 and b"\x1b[K" in seen and b"error" not in seen, (status, seen)
+
+
 def main():
     usage()
     refusals()
@@ -157,6 +229,9 @@ def main():
     sampling()
     logits()
     failed_output()
+    lost_output()
+    own_model()
+    terminal()
     print(f"{FAILED} failed")
     return 1 if FAILED else 0
 

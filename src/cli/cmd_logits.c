@@ -55,11 +55,22 @@ static void discard(const char *path) {
     if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) unlink(path);
 }
 
+/* Before anything is computed or printed: all of it has room. */
+static npu_status check_room(npu_context *context, size_t n, int64_t greedy, npu_error *err) {
+    uint64_t need = n + (uint64_t)(greedy > 1 ? greedy - 1 : 0); /* the last token is printed, not computed */
+    uint32_t ctx = npu_context_ctx(context);
+    if (need <= ctx) return NPU_OK;
+    return npu_fail(err, NPU_REFUSED, "logits.ctx_too_small",
+                    "%zu tokens and %lld greedy ones need %llu positions, the context has %u (--ctx)", n,
+                    (long long)greedy, (unsigned long long)need, ctx);
+}
+
 static int write_logits(const cli_options *o, const int32_t *ids, size_t n) {
     cli_session session;
     npu_error err = {0};
     int bad = cli_open_model(o, false, &session);
     if (!bad) bad = cli_open_context(o, &session);
+    if (!bad && check_room(session.context, n, o->greedy, &err) != NPU_OK) bad = cli_fail(&err);
     FILE *out = NULL;
     if (!bad && o->output && !(out = fopen(o->output, "wb"))) bad = cli_error("%s: %s", o->output, strerror(errno));
     if (!bad) {

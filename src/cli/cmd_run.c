@@ -1,6 +1,7 @@
 /* npu run: answers or continues one prompt, or talks on a terminal until its end. */
 #include <editline/readline.h>
 #include <jansson.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,15 +62,25 @@ static int answer(const cli_options *o, cli_session *session, cli_conversation *
     return 0;
 }
 
+/* The next line of the user, NULL at the end. Ctrl-C drops what was typed so far. */
+static char *next_line(void) {
+    for (;;) {
+        cli_interrupted = 0;
+        char *line = readline("> ");
+        if (line || !cli_interrupted) return line;
+        putchar('\n');
+    }
+}
+
 static int talk(const cli_options *o, cli_session *session, cli_conversation *c, cli_generator *g) {
     if (!o->quiet)
         fprintf(stderr, "%s. Ctrl-C ends an answer, Ctrl-D leaves.\n",
                 c->chat ? "Each line is a message" : "Each line continues the text");
+    setlocale(LC_CTYPE, ""); /* for readline: which bytes are one character */
     using_history();
-    for (char *line; (line = readline("> ")); free(line)) {
+    for (char *line; (line = next_line()); free(line)) {
         if (!*line) continue;
         add_history(line);
-        cli_interrupted = 0;
         int bad = answer(o, session, c, g, line, strlen(line));
         if (bad && bad != CLI_EXIT_CANCELLED) {
             free(line);

@@ -4,16 +4,26 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/utf8.h"
 #include "cli/sampling.h"
+
+static bool is_utf8(const char *s, size_t n) {
+    uint32_t cp = 0;
+    for (size_t at = 0; at < n && cp != UINT32_MAX;) at += npu_utf8_decode(s + at, n - at, &cp);
+    return cp != UINT32_MAX;
+}
 
 int cli_generator_open(const cli_options *o, const cli_session *session, bool continues, cli_generator *g) {
     npu_model_info info;
     npu_error err = {0};
     size_t lengths[CLI_LIST_MAX], n = 0;
-    *g = (cli_generator){
-        .context = session->context, .out = o->json ? NULL : stdout, .last = -1, .limit = o->time_limit};
+    *g = (cli_generator){.context = session->context, .out = o->json ? NULL : stdout, .last = -1, .limit = -1};
+    if (o->given[CLI_OPT_time_limit]) g->limit = o->time_limit;
     g->most = o->given[CLI_OPT_max_tokens] ? o->max_tokens : -1;
-    for (; o->stop[n]; n++) lengths[n] = strlen(o->stop[n]);
+    for (; o->stop[n]; n++) {
+        lengths[n] = strlen(o->stop[n]);
+        if (!is_utf8(o->stop[n], lengths[n])) return cli_usage("--stop: string %zu is not valid UTF-8", n + 1);
+    }
     npu_model_get_info(session->model, &info);
     int bad = cli_sampler_open(o, info.n_vocab, &g->sampler);
     if (bad) return bad;
@@ -34,10 +44,7 @@ void cli_generator_close(cli_generator *g) {
 
 static void give(void *context, const char *text, size_t n) {
     cli_generator *g = context;
-    if (g->out) {
-        fwrite(text, 1, n, g->out);
-        fflush(g->out);
-    }
+    if (g->out && (fwrite(text, 1, n, g->out) != n || fflush(g->out) != 0)) g->lost = true;
     npu_status status = npu_text_add(&g->text, text, n, NULL);
     if (g->status == NPU_OK) g->status = status;
 }
@@ -68,8 +75,9 @@ static npu_status prefill(cli_generator *g, const int32_t *prompt, size_t n, cli
 /* Whether the answer ends before another token is computed. */
 static bool ends(const cli_generator *g, double started, uint32_t tokens, cli_end *end) {
     if (cli_interrupted) return *end = CLI_END_INTERRUPT, true;
+    if (g->lost) return *end = CLI_END_LOST, true;
     if (g->most >= 0 && tokens >= g->most) return *end = CLI_END_TOKENS, true;
-    if (g->limit > 0 && cli_now() - started >= g->limit) return *end = CLI_END_TIME, true;
+    if (g->limit >= 0 && cli_now() - started >= g->limit) return *end = CLI_END_TIME, true;
     return false;
 }
 
@@ -127,7 +135,8 @@ npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_f
 }
 
 const char *cli_end_text(cli_end end) {
-    static const char *const texts[] = {"end of text",     "--max-tokens reached", "end of the context (--ctx)",
-                                        "a --stop string", "--time-limit reached", "interrupted"};
+    static const char *const texts[] = {
+        "end of text",          "--max-tokens reached", "end of the context (--ctx)", "a --stop string",
+        "--time-limit reached", "interrupted",          "the reader of the text left"};
     return texts[end];
 }

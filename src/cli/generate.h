@@ -16,7 +16,8 @@ typedef enum cli_end {
     CLI_END_CONTEXT,
     CLI_END_STOP,
     CLI_END_TIME,
-    CLI_END_INTERRUPT
+    CLI_END_INTERRUPT,
+    CLI_END_LOST, /* the text could not be written */
 } cli_end;
 
 typedef struct cli_generator {
@@ -28,9 +29,10 @@ typedef struct cli_generator {
     npu_text text;         /* the whole answer */
     npu_token_list tokens; /* of sequence 0, then perhaps the last one, which is not computed yet */
     int32_t last;          /* the token that was sampled last in this answer; -1 = none */
-    double limit;          /* seconds; 0 = none */
+    double limit;          /* seconds; -1 = none */
     int64_t most;          /* tokens of an answer; -1 = no limit */
-    npu_status status;     /* of writing the text */
+    npu_status status;     /* of keeping the text */
+    bool lost;             /* |out| takes no more */
 } cli_generator;
 
 typedef struct cli_figures {

@@ -1,6 +1,10 @@
-/* The npu command: finds the command, parses its flags, runs it. */
+/* The npu command: finds the command, parses its flags, runs it, and fails when its output did not get out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -40,30 +44,50 @@ static void print_overview(FILE *out) {
                  "4 no device, 5 device failed, 6 cancelled.\n");
 }
 
+/* A standard stream that the caller closed must not become the number of a file that is opened later: then a result
+ * printed to it would land in that file. What stands in for it can't be used either, and says so. */
+static void hold_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd ? O_RDONLY : O_WRONLY) < 0) return;
+}
+
+/* A result that could not be written (a full disk, a reader that left) is a failure, whatever the command thinks. */
+static int finish(int code) {
+    bool failed = ferror(stdout) != 0;
+    errno = 0;
+    failed |= fflush(stdout) != 0;
+    if (!failed || code != CLI_EXIT_OK) return code;
+    return cli_error("can't write to standard output: %s", errno ? strerror(errno) : "output was lost");
+}
+
+static int run(const cli_command *command, int argc, char **argv) {
+    if (argc > 0 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"))) {
+        cli_print_help(command);
+        return CLI_EXIT_OK;
+    }
+    cli_options options;
+    int bad = cli_parse(command, argc, argv, &options);
+    if (bad) return bad;
+    cli_catch_shrunk_file();
+    return command->run(&options);
+}
+
 int main(int argc, char **argv) {
+    hold_standard_streams();
+    signal(SIGPIPE, SIG_IGN); /* a reader that left is a failed write, not a death */
     if (argc < 2) {
         print_overview(stderr);
         return CLI_EXIT_USAGE;
     }
     if (!strcmp(argv[1], "--version")) {
         printf("npu %s\n", npu_version());
-        return CLI_EXIT_OK;
+        return finish(CLI_EXIT_OK);
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         print_overview(stdout);
-        return CLI_EXIT_OK;
+        return finish(CLI_EXIT_OK);
     }
-    for (int i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(argv[1], commands[i].name) != 0) continue;
-        if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))) {
-            cli_print_help(&commands[i]);
-            return CLI_EXIT_OK;
-        }
-        cli_options options;
-        int bad = cli_parse(&commands[i], argc - 2, argv + 2, &options);
-        if (bad) return bad;
-        cli_catch_shrunk_file();
-        return commands[i].run(&options);
-    }
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(argv[1], commands[i].name)) return finish(run(&commands[i], argc - 2, argv + 2));
     return cli_usage("unknown command '%s' (npu --help lists the commands)", argv[1]);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -148,6 +149,7 @@ int cli_check_target(const cli_options *o) {
     npu_error err = {0};
     if (!o->npu_target) {
         if (o->driver) return cli_usage("--driver %s needs --npu-target", o->driver);
+        if (o->emu[0]) return cli_usage("--emu %s needs --npu-target", o->emu[0]);
         return 0;
     }
     return npu_target_find(o->npu_target, &target, &err) == NPU_OK ? 0 : cli_fail(&err);
@@ -166,11 +168,19 @@ static const char *find_npu(const cli_options *o, npu_error *err) {
     return NULL;
 }
 
+/* Writing a result over the model that is mapped would destroy the user's file. */
+static bool is_same_file(const char *a, const char *b) {
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
 int cli_open_model(const cli_options *o, bool with_tokenizer, cli_session *out) {
     *out = (cli_session){0};
     int bad = cli_check_target(o);
     if (bad) return bad;
     if (!o->model) return cli_usage("no model: give one with --model FILE");
+    if (o->output && is_same_file(o->model, o->output)) return cli_usage("--output %s is the model itself", o->output);
     npu_model_params params = {.logger = cli_logger(o), .no_tokenizer = !with_tokenizer};
     npu_error err = {0};
     return npu_model_open(o->model, &params, &out->model, &err) == NPU_OK ? 0 : cli_fail(&err);

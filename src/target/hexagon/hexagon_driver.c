@@ -120,6 +120,18 @@ static npu_status configure(npu_emu_configure_fn *fn, const char *setting, npu_e
                     result == AEE_EUNSUPPORTED ? "no such key" : "not a value of this key");
 }
 
+/* "--emu help": the first word of each line that the emulated library describes its settings with. */
+static npu_status list_settings(const npu_hex_driver *d, npu_error *err) {
+    npu_emu_describe_fn *fn;
+    char keys[400] = "";
+    *(void **)&fn = dlsym(d->library, "npu_emu_describe");
+    for (const char *line = fn ? fn() : ""; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        size_t used = strlen(keys), n = strcspn(line, " \n");
+        if (n) snprintf(keys + used, sizeof keys - used, "%s%.*s", used ? ", " : "", (int)n, line);
+    }
+    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu help: the keys are %s", keys);
+}
+
 /* The emulator's own defaults, then where NPU programs are, then the driver's and the user's settings. */
 static npu_status configure_all(npu_hex_driver *d, const char *const driver[2], const char *kernels_dir,
                                 const npu_target_params *params, npu_error *err) {
@@ -137,7 +149,8 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[2], 
         snprintf(arch, sizeof arch, "arch=%s", params->arch);
         NPU_TRY(configure(fn, arch, err));
     }
-    for (const char *const *s = params->emu; s && *s; s++) NPU_TRY(configure(fn, *s, err));
+    for (const char *const *s = params->emu; s && *s; s++)
+        NPU_TRY(!strcmp(*s, "help") ? list_settings(d, err) : configure(fn, *s, err));
     return NPU_OK;
 }
 
