@@ -26,8 +26,11 @@ const char *npu_tensor_check(const npu_tensor *t) {
     if (!unit) return "a tensor has an unknown type";
     if (t->rows_of >= NPU_ROWS_COUNT || t->rows_dim >= NPU_MAX_DIMS) return "a tensor's row dimension does not exist";
     if (t->rows_of != NPU_ROWS_FIXED && t->rows_dim == 0 && values != 1) return "rows can't be counted inside blocks";
+    uint64_t elements = 1; /* strides may be 0, so the extent does not bound it */
     for (int i = 0; i < NPU_MAX_DIMS; i++) {
         if (!t->ne[i]) return "a tensor has an empty dimension";
+        elements *= t->ne[i];
+        if (elements >> MAX_EXTENT_BITS) return "a tensor has too many elements";
         uint64_t steps = i ? t->ne[i] : t->ne[i] / values;
         if (t->nb[i] >> MAX_EXTENT_BITS || (steps > 1 && t->nb[i] > ((uint64_t)1 << MAX_EXTENT_BITS) / steps)) {
             return "a tensor is larger than any memory";
@@ -297,6 +300,25 @@ static const char *resolve(const uint16_t *indices, int n, const npu_tensor *ten
     return NULL;
 }
 
+/* The shapes fit at their largest; they must at every step. One row shows what exceeds a fixed operand, two primes that
+ * occur nowhere else show operands that follow different counts. */
+static const char *check_steps(check_fn *check, const view *largest) {
+    static const npu_step steps[] = {{.rows = {0, 1, 1}}, {.rows = {0, 1000003, 1000033}}};
+    npu_tensor now[NPU_OP_SRCS + NPU_OP_DSTS];
+    const char *why = NULL;
+    for (unsigned s = 0; s < sizeof steps / sizeof steps[0] && !why; s++) {
+        view v = *largest;
+        for (int i = 0; i < NPU_OP_SRCS + NPU_OP_DSTS; i++) {
+            const npu_tensor **t = i < NPU_OP_SRCS ? &v.src[i] : &v.dst[i - NPU_OP_SRCS];
+            if (!*t) continue;
+            now[i] = npu_tensor_at_step(*t, &steps[s]);
+            *t = &now[i];
+        }
+        why = check(&v);
+    }
+    return why ? "row counts of operands differ" : NULL;
+}
+
 const char *npu_op_check(const npu_op *op, const npu_tensor *tensors, uint32_t n_tensors) {
     const npu_op_info *info = npu_op_find(op->code);
     if (!info) return "no such op";
@@ -312,6 +334,7 @@ const char *npu_op_check(const npu_op *op, const npu_tensor *tensors, uint32_t n
     if (!v.dst[0]) return "no result";
     for (int i = 1; i < NPU_OP_DSTS; i++)
         if (v.dst[i] && op->code != NPU_OP_MUL_MAT) return "too many results";
-    check_fn *check = checks[op->code];
-    return check ? check(&v) : check_unary(&v);
+    check_fn *check = checks[op->code] ? checks[op->code] : check_unary;
+    why = check(&v);
+    return why ? why : check_steps(check, &v);
 }

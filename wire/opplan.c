@@ -18,6 +18,17 @@ _Static_assert(sizeof(npu_kernel_rows) <= 4 * NPU_OP_KERNEL_WORDS, "plan too lon
 _Static_assert(sizeof(npu_kernel_mul_mat) <= 4 * NPU_OP_KERNEL_WORDS, "plan too long");
 _Static_assert(sizeof(npu_kernel_attn) <= 4 * NPU_OP_KERNEL_WORDS, "plan too long");
 
+/* What every family relies on before it looks at a type: indices in range, no empty dimension, counts that fit. */
+static int is_sound(const npu_tensor *t) {
+    uint64_t values = 1;
+    if (t->rows_of >= NPU_ROWS_COUNT || t->rows_dim >= NPU_MAX_DIMS) return 0;
+    for (unsigned i = 0; i < NPU_MAX_DIMS; i++) {
+        values *= t->ne[i]; /* 2^32 times 2^32 at most */
+        if (!values || values > 1ull << 32) return 0;
+    }
+    return 1;
+}
+
 const char *npu_opplan_make(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw,
                             uint32_t kernel[NPU_OP_KERNEL_WORDS]) {
     for (unsigned i = 0; i < NPU_OP_KERNEL_WORDS; i++) kernel[i] = 0;
@@ -30,6 +41,10 @@ const char *npu_opplan_make(const npu_op *op, const npu_tensor *tensors, const n
         if (op->src[i] != NPU_NO_TENSOR) return "too many sources";
     for (unsigned i = op->code == NPU_OP_MUL_MAT ? NPU_OP_DSTS : info->out; i < NPU_OP_DSTS; i++)
         if (op->dst[i] != NPU_NO_TENSOR) return "too many results";
+    for (unsigned i = 0; i < NPU_OP_SRCS + NPU_OP_DSTS; i++) {
+        uint16_t index = i < NPU_OP_SRCS ? op->src[i] : op->dst[i - NPU_OP_SRCS];
+        if (index != NPU_NO_TENSOR && !is_sound(&tensors[index])) return "an operand's dimensions make no sense";
+    }
     if (!hw->threads || hw->threads > NPU_MAX_THREADS || hw->vtcm_bytes < 1 << 18) return "too little hardware";
     const char *why_not = families[op->code](op, tensors, hw, kernel);
     if (why_not)

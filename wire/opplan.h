@@ -66,17 +66,22 @@ typedef struct npu_kernel_attn {
 } npu_kernel_attn;
 
 /* Fills |kernel| for |op| with tensors from |tensors| (row dimensions at their largest). Returns NULL when the device
- * can do it, else a constant text: why not. Pure: no allocation, no global, same answer on both sides. */
+ * can do it, else a constant text: why not. Indices must be in range; the descriptors may say anything. Pure: no
+ * allocation, no global, same answer on both sides. */
 const char *npu_opplan_make(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw,
                             uint32_t kernel[NPU_OP_KERNEL_WORDS]);
 
-/* The families; operands are present as the op table demands, indices are in range. |kernel| is zero. */
+/* The families; operands are present as the op table demands and have sound dimensions. |kernel| is zero. */
 typedef const char *npu_opplan_fn(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel);
 npu_opplan_fn npu_opplan_get_rows, npu_opplan_set_rows, npu_opplan_cpy, npu_opplan_mul_mat, npu_opplan_rms_norm;
 npu_opplan_fn npu_opplan_binary, npu_opplan_unary, npu_opplan_glu, npu_opplan_rope_table, npu_opplan_rope;
 npu_opplan_fn npu_opplan_flash_attn;
 
-/* What the families share. */
+/* What the families share: an operand that the op table demands, and one that may be absent (NULL). */
+static inline const npu_tensor *npu_opplan_operand(const npu_op *op, const npu_tensor *tensors, unsigned i) {
+    return &tensors[op->src[i]];
+}
+
 static inline const npu_tensor *npu_opplan_src(const npu_op *op, const npu_tensor *tensors, unsigned i) {
     return op->src[i] == NPU_NO_TENSOR ? NULL : &tensors[op->src[i]];
 }

@@ -12,8 +12,8 @@ static int is_state(const npu_tensor *t, uint32_t heads, uint32_t cells) {
 
 const char *npu_opplan_flash_attn(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel) {
     npu_kernel_attn *a = kernel;
-    const npu_tensor *q = npu_opplan_src(op, tensors, 0), *k = npu_opplan_src(op, tensors, 1);
-    const npu_tensor *v = npu_opplan_src(op, tensors, 2), *spans = npu_opplan_src(op, tensors, 3);
+    const npu_tensor *q = npu_opplan_operand(op, tensors, 0), *k = npu_opplan_operand(op, tensors, 1);
+    const npu_tensor *v = npu_opplan_operand(op, tensors, 2), *spans = npu_opplan_operand(op, tensors, 3);
     const npu_tensor *sinks = npu_opplan_src(op, tensors, 5), *y = &tensors[op->dst[0]];
     if (npu_opplan_src(op, tensors, 4)) return "attention with a mask";
     if (op->params.attn.max_bias != 0) return "attention with ALiBi";

@@ -40,7 +40,7 @@ static const char *fit(npu_kernel_mul_mat *k, const npu_hw *hw, uint32_t m) {
 
 const char *npu_opplan_mul_mat(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel) {
     npu_kernel_mul_mat *k = kernel;
-    const npu_tensor *x = npu_opplan_src(op, tensors, 0);
+    const npu_tensor *x = npu_opplan_operand(op, tensors, 0);
     if (!npu_opplan_plain(x, NPU_TYPE_F32) || x->ne[2] != 1 || x->ne[3] != 1)
         return "the activation is not rows of f32";
     if (x->rows_of != NPU_ROWS_FIXED && x->rows_dim != 1) return "rows are not dimension 1";

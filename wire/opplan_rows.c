@@ -6,7 +6,8 @@
 
 enum { TYPE_I32 = 26 };
 
-#define SRC(i) npu_opplan_src(op, tensors, (i))
+#define SRC(i) npu_opplan_operand(op, tensors, (i))
+#define OPT(i) npu_opplan_src(op, tensors, (i))
 #define DST    (&tensors[op->dst[0]])
 
 static int is_f32(const npu_tensor *t) {
@@ -67,7 +68,7 @@ const char *npu_opplan_cpy(const npu_op *op, const npu_tensor *tensors, const np
 }
 
 const char *npu_opplan_rms_norm(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel) {
-    const npu_tensor *x = SRC(0), *w = SRC(1), *dst = DST;
+    const npu_tensor *x = SRC(0), *w = OPT(1), *dst = DST;
     if (!is_f32(x) || !is_f32(dst) || !npu_opplan_same_shape(x, dst)) return "not rows of f32";
     if (w && (!is_f32(w) || w->ne[0] != x->ne[0] || npu_tensor_rows(w) != 1 || w->rows_of != NPU_ROWS_FIXED))
         return "the weight is not one row of f32";
@@ -98,7 +99,7 @@ const char *npu_opplan_unary(const npu_op *op, const npu_tensor *tensors, const 
 }
 
 const char *npu_opplan_glu(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel) {
-    const npu_tensor *gate = SRC(0), *up = SRC(1), *dst = DST;
+    const npu_tensor *gate = SRC(0), *up = OPT(1), *dst = DST;
     if (op->params.glu.kind != NPU_GLU_SILU) return "no such gate on the NPU";
     if (!is_f32(gate) || !is_f32(dst)) return "not rows of f32";
     if (up) {

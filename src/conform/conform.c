@@ -201,7 +201,7 @@ static npu_status one(runner *r, const npu_case_row *row, uint32_t type, uint64_
     NPU_TRY(run_case(r, &c, &out, err));
     char shapes[512], repeat[128];
     describe(&c, shapes, sizeof shapes);
-    snprintf(repeat, sizeof repeat, "npu conform --op %s --type %s --cases 1 --seed %llu", info->name, type_name(type),
+    snprintf(repeat, sizeof repeat, "--op %s --type %s --cases 1 --seed %llu", info->name, type_name(type),
              (unsigned long long)seed);
     *(out.verdict == NPU_CONFORM_PASS   ? &r->totals->passed
       : out.verdict == NPU_CONFORM_FAIL ? &r->totals->failed
