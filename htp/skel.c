@@ -73,7 +73,7 @@ int npu_htp_skel_handle_invoke(remote_handle64 handle, uint32_t scalars, remote_
     if (method >= sizeof methods / sizeof methods[0]) return AEE_EUNSUPPORTED;
     uint32_t in = methods[method].in, out = methods[method].out, n_in = in ? 1 : 0;
     if (REMOTE_SCALARS_INBUFS(scalars) != n_in || REMOTE_SCALARS_OUTBUFS(scalars) != (out ? 1u : 0u) ||
-        REMOTE_SCALARS_HANDLES(scalars) & 0xFF)
+        REMOTE_SCALARS_HANDLES(scalars))
         return AEE_EBADPARM;
     if ((in && args[0].buf.nLen < in) || (out && args[n_in].buf.nLen < out)) return AEE_EBADPARM;
     /* Arguments may lie anywhere: work on aligned copies. */

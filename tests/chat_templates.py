@@ -2,7 +2,7 @@
 
     chat_templates.py TOOL      TOOL is tests/template_tool of the build
 
-The templates are in the sdist that scripts/peer-llama unpacks; the expectations were made by chat_expect.py.
+The templates are in the sdist that scripts/peer-llama --source unpacks; the expectations were made by chat_expect.py.
 """
 import json
 import lzma
@@ -19,7 +19,7 @@ import chat_expect  # noqa: E402
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "npu"
 FOLDERS = sorted(CACHE.glob("peer-llama-*/llama_cpp_python-*/vendor/llama.cpp/models/templates"))
 if not FOLDERS:
-    not_available("the peer's chat templates (scripts/peer-llama)")
+    not_available("the peer's chat templates (scripts/peer-llama --source)")
 with lzma.open(SOURCE / "tests/data/chat_templates.json.xz", "rt", encoding="utf-8") as f:
     EXPECTED = json.load(f)
 requests, wanted, names = [], [], []

@@ -2,7 +2,7 @@
 
     tokenizer_peer.py TOOL      TOOL is tests/tokenizer_tool of the build
 
-The files are in the sdist that scripts/peer-llama unpacks into the cache folder.
+The files are in the sdist that scripts/peer-llama --source unpacks into the cache folder.
 """
 import os
 import pathlib
@@ -15,7 +15,7 @@ from npu_test import not_available
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "npu"
 FOLDERS = sorted(CACHE.glob("peer-llama-*/llama_cpp_python-*/vendor/llama.cpp/models"))
 if not FOLDERS:
-    not_available("the peer's vocabulary files (scripts/peer-llama)")
+    not_available("the peer's vocabulary files (scripts/peer-llama --source)")
 failed = done = 0
 for INPUT in sorted(FOLDERS[-1].glob("ggml-vocab-*.gguf.inp")):
     VOCAB = INPUT.with_suffix("")

@@ -7,8 +7,13 @@
 
 #include "htp/hvx/hvx_dot_term.h"
 
+#ifdef NPU_NO_INLINE /* sanitizers: compilers take minutes for it otherwise */
+#define INLINE static inline
+#define UNROLL
+#else
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 8")
+#endif
 
 enum { MAX_COLUMNS = 4 };
 

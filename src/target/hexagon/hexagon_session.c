@@ -83,9 +83,14 @@ static void release(npu_hex_session *s, npu_hex_buffer *b) {
     free(b);
 }
 
-void npu_hex_buffer_free(npu_hex_buffer *b) {
-    if (!b) return;
-    npu_hex_session *s = b->session;
+static void release_all(npu_hex_session *s, npu_hex_buffer *first) {
+    for (npu_hex_buffer *b = first, *next; b; b = next) {
+        next = b->next;
+        release(s, b);
+    }
+}
+
+static void drop_buffer(npu_hex_session *s, npu_hex_buffer *b) {
     npu_hex_buffer **at = &s->buffers;
     while (*at != b) at = &(*at)->next;
     *at = b->next;
@@ -98,6 +103,10 @@ void npu_hex_buffer_free(npu_hex_buffer *b) {
     npu_rpc_munmap drop = {.fd = b->fd};
     if (s->started) npu_hex_rpc(s->driver, s->handle, NPU_RPC_MUNMAP, &drop, sizeof drop, NULL, 0);
     release(s, b);
+}
+
+void npu_hex_buffer_free(npu_hex_buffer *b) {
+    if (b) drop_buffer(b->session, b);
 }
 
 /* --- bring-up --- */
@@ -235,7 +244,7 @@ npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_p
 void npu_hex_session_close(npu_hex_session *s) {
     if (!s) return;
     if (!s->lost) {
-        while (s->buffers) npu_hex_buffer_free(s->buffers);
+        while (s->buffers) drop_buffer(s, s->buffers);
         stop(s);
     } else if (s->open) {
         /* A process that hangs would hold the close up. Where the kernel can't do this, the close has to be enough. */
@@ -245,13 +254,8 @@ void npu_hex_session_close(npu_hex_session *s) {
     if (s->open) s->driver->remote_handle64_close(s->handle);
     if (s->queue) s->driver->dspqueue_close(s->queue); /* lost: only now can nobody have it any more */
     /* The NPU process has ended: nobody can write to these any more. */
-    for (npu_hex_buffer *b; (b = s->quarantine ? s->quarantine : s->buffers);) {
-        if (b == s->quarantine)
-            s->quarantine = b->next;
-        else
-            s->buffers = b->next;
-        release(s, b);
-    }
+    release_all(s, s->quarantine);
+    release_all(s, s->buffers);
     free(s);
 }
 

@@ -11,12 +11,6 @@
 #include "target/host/matmul/matmul.h"
 #include "target/host/matmul/matmul_unpack.h"
 
-#if defined(__clang__)
-#define NPU_UNROLL _Pragma("unroll")
-#else
-#define NPU_UNROLL _Pragma("GCC unroll 16")
-#endif
-
 enum { CHUNK = 16 }; /* blocks unpacked at a time, so that they stay in L1 */
 
 /* What follows the integer sum of a block (numerics.md §5). TWO: a scale for each 16 values. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define NPU_INLINE static inline __attribute__((always_inline, unused))
+#include "base/inline.h"
 
 typedef __m256i vi; /* 32 bytes or 8 words */
 typedef __m256 vf;  /* 8 floats */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define NPU_INLINE static inline __attribute__((always_inline, unused))
+#include "base/inline.h"
 
 typedef __m512i vi; /* 64 bytes or 16 words */
 typedef __m512 vf;  /* 16 floats */

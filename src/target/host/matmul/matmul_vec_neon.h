@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define NPU_INLINE static inline __attribute__((always_inline, unused))
+#include "base/inline.h"
 
 typedef int32x4_t vi;   /* 16 bytes or 4 words */
 typedef float32x4_t vf; /* 4 floats */

@@ -67,7 +67,7 @@ static void convert_values(const attn_tile *t, uint32_t block, uint32_t count) {
 }
 
 /* Sums of products with the block's keys for |n| rows from |row|; n is a constant where it is called. */
-static inline __attribute__((always_inline)) void dot_rows(const attn_tile *t, uint32_t row, int n) {
+NPU_INLINE void dot_rows(const attn_tile *t, uint32_t row, int n) {
     vf s[VROWS][BLOCK_VECTORS];
     for (int r = 0; r < n; r++)
         for (int v = 0; v < BLOCK_VECTORS; v++) s[r][v] = vf_set(0.0f);
@@ -129,9 +129,8 @@ static float weigh(const attn_tile *t, attn_row *r, uint32_t block, float *p) {
 }
 
 /* acc = acc * keep, then p_j * v_j for j = from .. to - 1, for |count| vectors at |i|. */
-static inline __attribute__((always_inline)) void add_values(const attn_tile *t, const attn_row *r, const float *p,
-                                                             float keep, uint32_t from, uint32_t to, uint32_t i,
-                                                             int count) {
+NPU_INLINE void add_values(const attn_tile *t, const attn_row *r, const float *p, float keep, uint32_t from,
+                           uint32_t to, uint32_t i, int count) {
     vf acc[8];
     for (int v = 0; v < count; v++) acc[v] = vf_mul(vf_load(r->acc + i + v * VW), vf_set(keep));
     for (uint32_t j = from; j < to; j++) {

@@ -108,8 +108,7 @@ static inline vf unary_softplus(const npu_op *op, vf x) {
 }
 
 /* Inlined with a constant |f|, so each op gets a loop of its own. */
-static inline __attribute__((always_inline)) void map(vf (*f)(const npu_op *, vf), const npu_op *op, const float *x,
-                                                      float *y, uint32_t n) {
+NPU_INLINE void map(vf (*f)(const npu_op *, vf), const npu_op *op, const float *x, float *y, uint32_t n) {
     uint32_t i = 0;
     for (; i + VW <= n; i += VW) vf_store(y + i, f(op, vf_load(x + i)));
     if (i < n) vf_store_part(y + i, f(op, vf_load_part(x + i, (int)(n - i))), (int)(n - i));
@@ -186,8 +185,7 @@ static inline vf binary_div(vf a, vf b) {
 }
 
 /* |one|: b is one value for the whole row. */
-static inline __attribute__((always_inline)) void map2(vf (*f)(vf, vf), const float *a, const float *b, int one,
-                                                       float *y, uint32_t n) {
+NPU_INLINE void map2(vf (*f)(vf, vf), const float *a, const float *b, int one, float *y, uint32_t n) {
     uint32_t i = 0;
     vf value = vf_set(b[0]);
     for (; i + VW <= n; i += VW) vf_store(y + i, f(vf_load(a + i), one ? value : vf_load(b + i)));
@@ -261,9 +259,8 @@ static inline vf glu_oai(const npu_params_glu *p, vf gate, vf up) {
     return vf_mul(s, vf_add(u, one));
 }
 
-static inline __attribute__((always_inline)) void map_glu(vf (*f)(const npu_params_glu *, vf, vf),
-                                                          const npu_params_glu *p, const float *gate, const float *up,
-                                                          float *y, uint32_t n) {
+NPU_INLINE void map_glu(vf (*f)(const npu_params_glu *, vf, vf), const npu_params_glu *p, const float *gate,
+                        const float *up, float *y, uint32_t n) {
     uint32_t i = 0;
     for (; i + VW <= n; i += VW) vf_store(y + i, f(p, vf_load(gate + i), vf_load(up + i)));
     if (i < n) {

@@ -2,6 +2,7 @@
 #ifndef NPU_HOST_VEC_H
 #define NPU_HOST_VEC_H
 
+#include "base/inline.h"
 #include "target/host/host_op.h"
 
 #define NPU_HOST_VEC_OPS(isa)                                                                   \
