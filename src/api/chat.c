@@ -77,8 +77,9 @@ static bool add_defaults(const npu_tokenizer *tok, json_t *variables) {
     static const struct {
         const char *name;
         npu_token_role role;
-    } tokens[] = {{"bos_token", NPU_ROLE_BOS}, {"eos_token", NPU_ROLE_EOS}, {"unk_token", NPU_ROLE_UNK},
-                  {"sep_token", NPU_ROLE_SEP}, {"pad_token", NPU_ROLE_PAD}, {"mask_token", NPU_ROLE_MASK}};
+    } tokens[] = {{"bos_token", NPU_TOKEN_ROLE_BOS}, {"eos_token", NPU_TOKEN_ROLE_EOS},
+                  {"unk_token", NPU_TOKEN_ROLE_UNK}, {"sep_token", NPU_TOKEN_ROLE_SEP},
+                  {"pad_token", NPU_TOKEN_ROLE_PAD}, {"mask_token", NPU_TOKEN_ROLE_MASK}};
     for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
         size_t n;
         const char *name = npu_tokenizer_name(tok, npu_tokenizer_role(tok, tokens[i].role), &n);
@@ -92,7 +93,7 @@ static bool add_defaults(const npu_tokenizer *tok, json_t *variables) {
 
 static npu_status tokenize(const npu_tokenizer *tok, npu_chat_prompt *p, npu_error *err) {
     npu_token_list list = {0};
-    int32_t bos = npu_tokenizer_role(tok, NPU_ROLE_BOS);
+    int32_t bos = npu_tokenizer_role(tok, NPU_TOKEN_ROLE_BOS);
     npu_encode_flags flags = {.parse_special = true, .typed = p->typed};
     npu_status status = NPU_OK;
     if (npu_tokenizer_adds_bos(tok)) status = npu_token_list_add(&list, bos, err);

@@ -14,15 +14,23 @@ static const struct {
     const char *key;
     npu_token_role role;
 } role_keys[] = {
-    {"tokenizer.ggml.bos_token_id", NPU_ROLE_BOS},         {"tokenizer.ggml.eos_token_id", NPU_ROLE_EOS},
-    {"tokenizer.ggml.eot_token_id", NPU_ROLE_EOT},         {"tokenizer.ggml.eom_token_id", NPU_ROLE_EOM},
-    {"tokenizer.ggml.unknown_token_id", NPU_ROLE_UNK},     {"tokenizer.ggml.seperator_token_id", NPU_ROLE_SEP},
-    {"tokenizer.ggml.padding_token_id", NPU_ROLE_PAD},     {"tokenizer.ggml.mask_token_id", NPU_ROLE_MASK},
-    {"tokenizer.ggml.prefix_token_id", NPU_ROLE_FIM_PRE},  {"tokenizer.ggml.suffix_token_id", NPU_ROLE_FIM_SUF},
-    {"tokenizer.ggml.middle_token_id", NPU_ROLE_FIM_MID},  {"tokenizer.ggml.fim_pre_token_id", NPU_ROLE_FIM_PRE},
-    {"tokenizer.ggml.fim_suf_token_id", NPU_ROLE_FIM_SUF}, {"tokenizer.ggml.fim_mid_token_id", NPU_ROLE_FIM_MID},
-    {"tokenizer.ggml.fim_pad_token_id", NPU_ROLE_FIM_PAD}, {"tokenizer.ggml.fim_rep_token_id", NPU_ROLE_FIM_REP},
-    {"tokenizer.ggml.fim_sep_token_id", NPU_ROLE_FIM_SEP},
+    {"tokenizer.ggml.bos_token_id", NPU_TOKEN_ROLE_BOS},
+    {"tokenizer.ggml.eos_token_id", NPU_TOKEN_ROLE_EOS},
+    {"tokenizer.ggml.eot_token_id", NPU_TOKEN_ROLE_EOT},
+    {"tokenizer.ggml.eom_token_id", NPU_TOKEN_ROLE_EOM},
+    {"tokenizer.ggml.unknown_token_id", NPU_TOKEN_ROLE_UNK},
+    {"tokenizer.ggml.seperator_token_id", NPU_TOKEN_ROLE_SEP},
+    {"tokenizer.ggml.padding_token_id", NPU_TOKEN_ROLE_PAD},
+    {"tokenizer.ggml.mask_token_id", NPU_TOKEN_ROLE_MASK},
+    {"tokenizer.ggml.prefix_token_id", NPU_TOKEN_ROLE_FIM_PRE},
+    {"tokenizer.ggml.suffix_token_id", NPU_TOKEN_ROLE_FIM_SUF},
+    {"tokenizer.ggml.middle_token_id", NPU_TOKEN_ROLE_FIM_MID},
+    {"tokenizer.ggml.fim_pre_token_id", NPU_TOKEN_ROLE_FIM_PRE},
+    {"tokenizer.ggml.fim_suf_token_id", NPU_TOKEN_ROLE_FIM_SUF},
+    {"tokenizer.ggml.fim_mid_token_id", NPU_TOKEN_ROLE_FIM_MID},
+    {"tokenizer.ggml.fim_pad_token_id", NPU_TOKEN_ROLE_FIM_PAD},
+    {"tokenizer.ggml.fim_rep_token_id", NPU_TOKEN_ROLE_FIM_REP},
+    {"tokenizer.ggml.fim_sep_token_id", NPU_TOKEN_ROLE_FIM_SEP},
 };
 
 enum { END = 1, ROLE = 2 }; /* ends generation; gives its role when the file names none */
@@ -33,20 +41,20 @@ static const struct {
     uint8_t what;
     uint8_t role;
 } known[] = {
-    {"<|eot_id|>", END | ROLE, NPU_ROLE_EOT},
-    {"<|im_end|>", END | ROLE, NPU_ROLE_EOT},
-    {"<|end|>", END | ROLE, NPU_ROLE_EOT},
-    {"<end_of_turn>", END | ROLE, NPU_ROLE_EOT},
-    {"<|endoftext|>", END | ROLE, NPU_ROLE_EOT},
-    {"<|end_of_text|>", END | ROLE, NPU_ROLE_EOT},
-    {"<EOT>", END | ROLE, NPU_ROLE_EOT},
-    {"_<EOT>", END | ROLE, NPU_ROLE_EOT},
-    {"[EOT]", END | ROLE, NPU_ROLE_EOT},
+    {"<|eot_id|>", END | ROLE, NPU_TOKEN_ROLE_EOT},
+    {"<|im_end|>", END | ROLE, NPU_TOKEN_ROLE_EOT},
+    {"<|end|>", END | ROLE, NPU_TOKEN_ROLE_EOT},
+    {"<end_of_turn>", END | ROLE, NPU_TOKEN_ROLE_EOT},
+    {"<|endoftext|>", END | ROLE, NPU_TOKEN_ROLE_EOT},
+    {"<|end_of_text|>", END | ROLE, NPU_TOKEN_ROLE_EOT},
+    {"<EOT>", END | ROLE, NPU_TOKEN_ROLE_EOT},
+    {"_<EOT>", END | ROLE, NPU_TOKEN_ROLE_EOT},
+    {"[EOT]", END | ROLE, NPU_TOKEN_ROLE_EOT},
     {"<\xEF\xBD\x9C"
      "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>",
-     END | ROLE, NPU_ROLE_EOT},
-    {"<end_of_utterance>", END | ROLE, NPU_ROLE_EOT},
-    {"<|eom_id|>", END | ROLE, NPU_ROLE_EOM},
+     END | ROLE, NPU_TOKEN_ROLE_EOT},
+    {"<end_of_utterance>", END | ROLE, NPU_TOKEN_ROLE_EOT},
+    {"<|eom_id|>", END | ROLE, NPU_TOKEN_ROLE_EOM},
     {"<|return|>", END, 0},
     {"<|call|>", END, 0},
     {"<|calls|>", END, 0},
@@ -57,49 +65,49 @@ static const struct {
     {"<turn|>", END, 0},
     {"<|tool_response>", END, 0},
     {"[e~[", END, 0},
-    {"<|fim_prefix|>", ROLE, NPU_ROLE_FIM_PRE},
-    {"<fim-prefix>", ROLE, NPU_ROLE_FIM_PRE},
-    {"<fim_prefix>", ROLE, NPU_ROLE_FIM_PRE},
+    {"<|fim_prefix|>", ROLE, NPU_TOKEN_ROLE_FIM_PRE},
+    {"<fim-prefix>", ROLE, NPU_TOKEN_ROLE_FIM_PRE},
+    {"<fim_prefix>", ROLE, NPU_TOKEN_ROLE_FIM_PRE},
     {"<\xEF\xBD\x9C"
      "fim\xE2\x96\x81"
      "begin\xEF\xBD\x9C>",
-     ROLE, NPU_ROLE_FIM_PRE},
-    {"<PRE>", ROLE, NPU_ROLE_FIM_PRE},
-    {"\xE2\x96\x81<PRE>", ROLE, NPU_ROLE_FIM_PRE},
-    {"<|code_prefix|>", ROLE, NPU_ROLE_FIM_PRE},
-    {"<|prefix|>", ROLE, NPU_ROLE_FIM_PRE},
-    {"<|fim_suffix|>", ROLE, NPU_ROLE_FIM_SUF},
-    {"<fim-suffix>", ROLE, NPU_ROLE_FIM_SUF},
-    {"<fim_suffix>", ROLE, NPU_ROLE_FIM_SUF},
+     ROLE, NPU_TOKEN_ROLE_FIM_PRE},
+    {"<PRE>", ROLE, NPU_TOKEN_ROLE_FIM_PRE},
+    {"\xE2\x96\x81<PRE>", ROLE, NPU_TOKEN_ROLE_FIM_PRE},
+    {"<|code_prefix|>", ROLE, NPU_TOKEN_ROLE_FIM_PRE},
+    {"<|prefix|>", ROLE, NPU_TOKEN_ROLE_FIM_PRE},
+    {"<|fim_suffix|>", ROLE, NPU_TOKEN_ROLE_FIM_SUF},
+    {"<fim-suffix>", ROLE, NPU_TOKEN_ROLE_FIM_SUF},
+    {"<fim_suffix>", ROLE, NPU_TOKEN_ROLE_FIM_SUF},
     {"<\xEF\xBD\x9C"
      "fim\xE2\x96\x81hole\xEF\xBD\x9C>",
-     ROLE, NPU_ROLE_FIM_SUF},
-    {"<SUF>", ROLE, NPU_ROLE_FIM_SUF},
-    {"\xE2\x96\x81<SUF>", ROLE, NPU_ROLE_FIM_SUF},
-    {"<|code_suffix|>", ROLE, NPU_ROLE_FIM_SUF},
-    {"<|suffix|>", ROLE, NPU_ROLE_FIM_SUF},
-    {"<|fim_middle|>", ROLE, NPU_ROLE_FIM_MID},
-    {"<fim-middle>", ROLE, NPU_ROLE_FIM_MID},
-    {"<fim_middle>", ROLE, NPU_ROLE_FIM_MID},
+     ROLE, NPU_TOKEN_ROLE_FIM_SUF},
+    {"<SUF>", ROLE, NPU_TOKEN_ROLE_FIM_SUF},
+    {"\xE2\x96\x81<SUF>", ROLE, NPU_TOKEN_ROLE_FIM_SUF},
+    {"<|code_suffix|>", ROLE, NPU_TOKEN_ROLE_FIM_SUF},
+    {"<|suffix|>", ROLE, NPU_TOKEN_ROLE_FIM_SUF},
+    {"<|fim_middle|>", ROLE, NPU_TOKEN_ROLE_FIM_MID},
+    {"<fim-middle>", ROLE, NPU_TOKEN_ROLE_FIM_MID},
+    {"<fim_middle>", ROLE, NPU_TOKEN_ROLE_FIM_MID},
     {"<\xEF\xBD\x9C"
      "fim\xE2\x96\x81"
      "end\xEF\xBD\x9C>",
-     ROLE, NPU_ROLE_FIM_MID},
-    {"<MID>", ROLE, NPU_ROLE_FIM_MID},
-    {"\xE2\x96\x81<MID>", ROLE, NPU_ROLE_FIM_MID},
-    {"<|code_middle|>", ROLE, NPU_ROLE_FIM_MID},
-    {"<|middle|>", ROLE, NPU_ROLE_FIM_MID},
-    {"<|fim_pad|>", ROLE, NPU_ROLE_FIM_PAD},
-    {"<fim-pad>", ROLE, NPU_ROLE_FIM_PAD},
-    {"<fim_pad>", ROLE, NPU_ROLE_FIM_PAD},
-    {"<PAD>", ROLE, NPU_ROLE_FIM_PAD},
-    {"[PAD]", ROLE, NPU_ROLE_FIM_PAD},
-    {"<|fim_repo|>", ROLE, NPU_ROLE_FIM_REP},
-    {"<|repo_name|>", ROLE, NPU_ROLE_FIM_REP},
-    {"<fim-repo>", ROLE, NPU_ROLE_FIM_REP},
-    {"<REPO>", ROLE, NPU_ROLE_FIM_REP},
-    {"<reponame>", ROLE, NPU_ROLE_FIM_REP},
-    {"<|file_sep|>", ROLE, NPU_ROLE_FIM_SEP},
+     ROLE, NPU_TOKEN_ROLE_FIM_MID},
+    {"<MID>", ROLE, NPU_TOKEN_ROLE_FIM_MID},
+    {"\xE2\x96\x81<MID>", ROLE, NPU_TOKEN_ROLE_FIM_MID},
+    {"<|code_middle|>", ROLE, NPU_TOKEN_ROLE_FIM_MID},
+    {"<|middle|>", ROLE, NPU_TOKEN_ROLE_FIM_MID},
+    {"<|fim_pad|>", ROLE, NPU_TOKEN_ROLE_FIM_PAD},
+    {"<fim-pad>", ROLE, NPU_TOKEN_ROLE_FIM_PAD},
+    {"<fim_pad>", ROLE, NPU_TOKEN_ROLE_FIM_PAD},
+    {"<PAD>", ROLE, NPU_TOKEN_ROLE_FIM_PAD},
+    {"[PAD]", ROLE, NPU_TOKEN_ROLE_FIM_PAD},
+    {"<|fim_repo|>", ROLE, NPU_TOKEN_ROLE_FIM_REP},
+    {"<|repo_name|>", ROLE, NPU_TOKEN_ROLE_FIM_REP},
+    {"<fim-repo>", ROLE, NPU_TOKEN_ROLE_FIM_REP},
+    {"<REPO>", ROLE, NPU_TOKEN_ROLE_FIM_REP},
+    {"<reponame>", ROLE, NPU_TOKEN_ROLE_FIM_REP},
+    {"<|file_sep|>", ROLE, NPU_TOKEN_ROLE_FIM_SEP},
 };
 
 static int32_t find(const npu_tokenizer *tok, const char *name) {
@@ -107,14 +115,14 @@ static int32_t find(const npu_tokenizer *tok, const char *name) {
 }
 
 static npu_status load_roles(npu_tokenizer *tok, const npu_gguf *gguf, const npu_logger *logger, npu_error *err) {
-    for (int i = 0; i < NPU_ROLE_COUNT; i++) tok->roles[i] = NPU_TOKEN_NONE;
+    for (int i = 0; i < NPU_TOKEN_ROLE_COUNT; i++) tok->roles[i] = NPU_TOKEN_NONE;
     const npu__kind *k = tok->kind;
-    tok->roles[NPU_ROLE_BOS] = tok->pre && tok->pre->flags & NPU__PRE_NO_BOS ? NPU_TOKEN_NONE : k->default_bos;
-    tok->roles[NPU_ROLE_EOS] = k->default_eos;
-    tok->roles[NPU_ROLE_UNK] = k->default_unk;
-    tok->roles[NPU_ROLE_SEP] = k->default_sep;
-    tok->roles[NPU_ROLE_PAD] = k->default_pad;
-    tok->roles[NPU_ROLE_MASK] = k->default_mask;
+    tok->roles[NPU_TOKEN_ROLE_BOS] = tok->pre && tok->pre->flags & NPU__PRE_NO_BOS ? NPU_TOKEN_NONE : k->default_bos;
+    tok->roles[NPU_TOKEN_ROLE_EOS] = k->default_eos;
+    tok->roles[NPU_TOKEN_ROLE_UNK] = k->default_unk;
+    tok->roles[NPU_TOKEN_ROLE_SEP] = k->default_sep;
+    tok->roles[NPU_TOKEN_ROLE_PAD] = k->default_pad;
+    tok->roles[NPU_TOKEN_ROLE_MASK] = k->default_mask;
     for (size_t i = 0; i < sizeof role_keys / sizeof role_keys[0]; i++) {
         uint32_t id;
         if (!npu_gguf_find(gguf, role_keys[i].key)) continue;
@@ -127,7 +135,7 @@ static npu_status load_roles(npu_tokenizer *tok, const npu_gguf *gguf, const npu
                 id, tok->n_tokens);
         tok->roles[role_keys[i].role] = NPU_TOKEN_NONE;
     }
-    for (int i = 0; i < NPU_ROLE_COUNT; i++)
+    for (int i = 0; i < NPU_TOKEN_ROLE_COUNT; i++)
         if (tok->roles[i] >= (int32_t)tok->n_tokens) tok->roles[i] = NPU_TOKEN_NONE;
     return NPU_OK;
 }
@@ -144,14 +152,14 @@ static npu_status load_adds(npu_tokenizer *tok, const npu_gguf *gguf, npu_error 
     NPU_TRY(npu__optional_bool(gguf, "tokenizer.ggml.add_sep_token", &tok->add_sep, err));
     if (tok->pre && tok->pre->flags & NPU__PRE_FORCE_BOS) tok->add_bos = true;
     bool framed = tok->kind->framed;
-    NPU_TRY(need_role(tok, framed, NPU_ROLE_SEP, "tokenizer.ggml.seperator_token_id", err));
-    NPU_TRY(need_role(tok, tok->add_bos || framed, NPU_ROLE_BOS, "tokenizer.ggml.bos_token_id", err));
-    return need_role(tok, tok->add_eos, NPU_ROLE_EOS, "tokenizer.ggml.eos_token_id", err);
+    NPU_TRY(need_role(tok, framed, NPU_TOKEN_ROLE_SEP, "tokenizer.ggml.seperator_token_id", err));
+    NPU_TRY(need_role(tok, tok->add_bos || framed, NPU_TOKEN_ROLE_BOS, "tokenizer.ggml.bos_token_id", err));
+    return need_role(tok, tok->add_eos, NPU_TOKEN_ROLE_EOS, "tokenizer.ggml.eos_token_id", err);
 }
 
 /* A token whose name has a meaning is no text, whatever the file says. */
 static void apply_names(npu_tokenizer *tok) {
-    int found[NPU_ROLE_COUNT] = {0};
+    int found[NPU_TOKEN_ROLE_COUNT] = {0};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         int32_t id = find(tok, known[i].name);
         if (id == NPU_TOKEN_NONE) continue;
@@ -179,8 +187,8 @@ static int ends_at(const npu_tokenizer *tok, const char *name) {
 }
 
 static void build_ends(npu_tokenizer *tok) {
-    static const npu_token_role roles[] = {NPU_ROLE_EOS,     NPU_ROLE_EOT,     NPU_ROLE_EOM,
-                                           NPU_ROLE_FIM_PAD, NPU_ROLE_FIM_REP, NPU_ROLE_FIM_SEP};
+    static const npu_token_role roles[] = {NPU_TOKEN_ROLE_EOS,     NPU_TOKEN_ROLE_EOT,     NPU_TOKEN_ROLE_EOM,
+                                           NPU_TOKEN_ROLE_FIM_PAD, NPU_TOKEN_ROLE_FIM_REP, NPU_TOKEN_ROLE_FIM_SEP};
     for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
         if (tok->roles[roles[i]] != NPU_TOKEN_NONE) tok->ends[tok->roles[roles[i]]] = 1;
 

@@ -49,7 +49,7 @@ static npu_status emit(const npu_tokenizer *tok, const char *text, const npu__sy
     if (symbol->id != NPU__STR_NONE) return npu_token_list_add(out, symbol->id, err);
     for (uint32_t i = 0; i < symbol->bytes; i++) {
         int32_t id = tok->byte_symbols[(uint8_t)text[symbol->begin + i]];
-        if (id == NPU__STR_NONE) id = tok->roles[NPU_ROLE_UNK];
+        if (id == NPU__STR_NONE) id = tok->roles[NPU_TOKEN_ROLE_UNK];
         if (id != NPU_TOKEN_NONE) NPU_TRY(npu_token_list_add(out, id, err));
     }
     return NPU_OK;

@@ -119,10 +119,12 @@ void npu_token_list_free(npu_token_list *list) {
 static npu_status encode(const npu_tokenizer *tok, const char *text, size_t len, npu_encode_flags flags,
                          npu_token_list *out, npu_error *err) {
     bool framed = tok->kind->framed;
-    if (flags.add_special && (tok->add_bos || framed)) NPU_TRY(npu_token_list_add(out, tok->roles[NPU_ROLE_BOS], err));
+    if (flags.add_special && (tok->add_bos || framed))
+        NPU_TRY(npu_token_list_add(out, tok->roles[NPU_TOKEN_ROLE_BOS], err));
     if (len) NPU_TRY(npu__encode_parts(tok, text, len, flags, out, err));
-    if (flags.add_special && framed) NPU_TRY(npu_token_list_add(out, tok->roles[NPU_ROLE_SEP], err));
-    if (flags.add_special && tok->add_eos && !framed) NPU_TRY(npu_token_list_add(out, tok->roles[NPU_ROLE_EOS], err));
+    if (flags.add_special && framed) NPU_TRY(npu_token_list_add(out, tok->roles[NPU_TOKEN_ROLE_SEP], err));
+    if (flags.add_special && tok->add_eos && !framed)
+        NPU_TRY(npu_token_list_add(out, tok->roles[NPU_TOKEN_ROLE_EOS], err));
     return NPU_OK;
 }
 
@@ -174,7 +176,7 @@ bool npu_tokenizer_is_end(const npu_tokenizer *tok, int32_t id) {
 }
 
 int32_t npu_tokenizer_role(const npu_tokenizer *tok, npu_token_role role) {
-    return (unsigned)role < NPU_ROLE_COUNT ? tok->roles[role] : NPU_TOKEN_NONE;
+    return (unsigned)role < NPU_TOKEN_ROLE_COUNT ? tok->roles[role] : NPU_TOKEN_NONE;
 }
 
 bool npu_tokenizer_adds_bos(const npu_tokenizer *tok) {

@@ -69,21 +69,21 @@ bool npu_tokenizer_is_special(const npu_tokenizer *tok, int32_t id);
 bool npu_tokenizer_is_end(const npu_tokenizer *tok, int32_t id);
 
 typedef enum npu_token_role {
-    NPU_ROLE_BOS,
-    NPU_ROLE_EOS,
-    NPU_ROLE_EOT,
-    NPU_ROLE_EOM,
-    NPU_ROLE_UNK,
-    NPU_ROLE_SEP,
-    NPU_ROLE_PAD,
-    NPU_ROLE_MASK,
-    NPU_ROLE_FIM_PRE,
-    NPU_ROLE_FIM_SUF,
-    NPU_ROLE_FIM_MID,
-    NPU_ROLE_FIM_PAD,
-    NPU_ROLE_FIM_REP,
-    NPU_ROLE_FIM_SEP,
-    NPU_ROLE_COUNT
+    NPU_TOKEN_ROLE_BOS,
+    NPU_TOKEN_ROLE_EOS,
+    NPU_TOKEN_ROLE_EOT,
+    NPU_TOKEN_ROLE_EOM,
+    NPU_TOKEN_ROLE_UNK,
+    NPU_TOKEN_ROLE_SEP,
+    NPU_TOKEN_ROLE_PAD,
+    NPU_TOKEN_ROLE_MASK,
+    NPU_TOKEN_ROLE_FIM_PRE,
+    NPU_TOKEN_ROLE_FIM_SUF,
+    NPU_TOKEN_ROLE_FIM_MID,
+    NPU_TOKEN_ROLE_FIM_PAD,
+    NPU_TOKEN_ROLE_FIM_REP,
+    NPU_TOKEN_ROLE_FIM_SEP,
+    NPU_TOKEN_ROLE_COUNT
 } npu_token_role;
 
 /* The id that has a role, or NPU_TOKEN_NONE. */

@@ -147,8 +147,8 @@ static void special_tokens_only_when_asked(void **state) {
     npu_token_list_free(&list);
     assert_true(npu_tokenizer_is_end(tok, END));
     assert_false(npu_tokenizer_is_end(tok, USER));
-    assert_int_equal(npu_tokenizer_role(tok, NPU_ROLE_EOS), END);
-    assert_int_equal(npu_tokenizer_role(tok, NPU_ROLE_EOT), END);
+    assert_int_equal(npu_tokenizer_role(tok, NPU_TOKEN_ROLE_EOS), END);
+    assert_int_equal(npu_tokenizer_role(tok, NPU_TOKEN_ROLE_EOT), END);
     assert_int_equal(npu_tokenizer_find(tok, "hell", 4), HELL);
     npu_tokenizer_free(tok);
 }

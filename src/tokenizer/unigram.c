@@ -36,7 +36,7 @@ static npu_status load_charsmap(npu_tokenizer *tok, const npu_gguf *gguf, npu_er
 
 npu_status npu__unigram_load(npu_tokenizer *tok, const npu_gguf *gguf, npu_error *err) {
     NPU_TRY(npu__longest_allowed(tok, err));
-    if (tok->roles[NPU_ROLE_UNK] == NPU_TOKEN_NONE)
+    if (tok->roles[NPU_TOKEN_ROLE_UNK] == NPU_TOKEN_NONE)
         return npu_fail(err, NPU_INVALID, "tokenizer.role", "tokenizer.ggml.unknown_token_id is missing or no token");
     float lowest = FLT_MAX;
     for (uint32_t i = 0; i < tok->n_tokens; i++)
@@ -145,7 +145,7 @@ static void try_step(step *to, double score, int32_t id, size_t from) {
 }
 
 static void viterbi(const npu_tokenizer *tok, const char *s, size_t n, step *steps) {
-    int32_t unknown = tok->roles[NPU_ROLE_UNK];
+    int32_t unknown = tok->roles[NPU_TOKEN_ROLE_UNK];
     for (size_t i = 0; i <= n; i++) steps[i] = (step){i ? -DBL_MAX : 0, unknown, 0};
     for (size_t at = 0, width; at < n; at += width) {
         bool single = false;
@@ -168,7 +168,7 @@ static npu_status emit(const npu_tokenizer *tok, const step *steps, size_t n, np
     size_t first = out->n;
     bool unknown_before = false;
     for (size_t at = n; at > 0; at = steps[at].from) {
-        bool unknown = steps[at].id == tok->roles[NPU_ROLE_UNK];
+        bool unknown = steps[at].id == tok->roles[NPU_TOKEN_ROLE_UNK];
         if (!(unknown && unknown_before)) NPU_TRY(npu_token_list_add(out, steps[at].id, err));
         unknown_before = unknown;
     }

@@ -45,7 +45,7 @@ struct npu_tokenizer {
     char *pieces;
     size_t *piece_offsets; /* n_tokens + 1 */
 
-    int32_t roles[NPU_ROLE_COUNT];
+    int32_t roles[NPU_TOKEN_ROLE_COUNT];
     bool add_bos, add_eos, add_sep;
     bool add_space_prefix, merge_spaces, escape_spaces, clean_spaces;
     bool lowercase, strip_accents;

@@ -20,7 +20,7 @@ npu_status npu__longest_allowed(const npu_tokenizer *tok, npu_error *err) {
 npu_status npu__wordpiece_load(npu_tokenizer *tok, const npu_gguf *gguf, npu_error *err) {
     (void)gguf;
     NPU_TRY(npu__longest_allowed(tok, err));
-    if (tok->roles[NPU_ROLE_UNK] == NPU_TOKEN_NONE)
+    if (tok->roles[NPU_TOKEN_ROLE_UNK] == NPU_TOKEN_NONE)
         return npu_fail(err, NPU_INVALID, "tokenizer.role", "tokenizer.ggml.unknown_token_id is missing or no token");
     return npu__prefix_build(&tok->prefix, &tok->strings, tok->n_tokens, tok->types, 0xFF, err);
 }
@@ -57,7 +57,7 @@ static npu_status end_word(const npu_tokenizer *tok, npu_text *word, npu_token_l
         size_t n = longest(tok, word, at, &id);
         if (!n) {
             out->n = before;
-            id = tok->roles[NPU_ROLE_UNK];
+            id = tok->roles[NPU_TOKEN_ROLE_UNK];
             n = word->n;
         }
         NPU_TRY(npu_token_list_add(out, id, err));
