@@ -1,7 +1,7 @@
 /* The project's own exp, log, sin, cos, tanh and erf in binary32: one set of formulas for host and NPU.
  *
  * Only + - * /, fma, integer operations and selects, so that every machine and every vector version of these formulas
- * (target/host/vec_math.h) gives the same bits; compile with -ffp-contract=off. Selects take the place of branches:
+ * (target/host/vec/vec_math.h) gives the same bits; compile with -ffp-contract=off. Selects take the place of branches:
  * all paths are computed and one is kept, and a path that is not kept may have overflowed. Coefficients: math_coef.h,
  * written by scripts/fit-math. Freestanding. Errors below are the largest found by wire/math_test.c, in units of the
  * last place of the true value.
@@ -37,11 +37,6 @@ static inline float npu_fmaf(float a, float b, float c) {
 
 static inline float npu_absf(float x) {
     return npu_bits_float(npu_float_bits(x) & 0x7FFFFFFFu);
-}
-
-/* |magnitude| with the sign of |sign|. */
-static inline float npu_copysignf(float magnitude, float sign) {
-    return npu_bits_float((npu_float_bits(magnitude) & 0x7FFFFFFFu) | (npu_float_bits(sign) & 0x80000000u));
 }
 
 /* The larger one; NaN when either is. */

@@ -64,13 +64,6 @@ int npu_opplan_same_shape(const npu_tensor *a, const npu_tensor *b) {
     return a->rows_of == b->rows_of && a->rows_dim == b->rows_dim;
 }
 
-int npu_opplan_contiguous(const npu_tensor *t) {
-    uint64_t at = t->nb[0] * t->ne[0];
-    for (unsigned i = 1; i < NPU_MAX_DIMS; at *= t->ne[i++])
-        if (t->ne[i] != 1 && t->nb[i] != at) return 0;
-    return 1;
-}
-
 const char *npu_opplan_rows_fit(npu_kernel_rows *k, const npu_hw *hw, uint64_t rows, uint32_t row_values,
                                 const uint32_t in_value_bytes[2], uint32_t out_value_bytes, int split) {
     enum { UNIT = 8192 };

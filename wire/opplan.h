@@ -93,7 +93,6 @@ static inline uint32_t npu_round_up(uint32_t x, uint32_t to) {
 /* Rows of numbers (no blocks) that lie without gaps inside a row. */
 int npu_opplan_plain(const npu_tensor *t, uint8_t type);
 int npu_opplan_same_shape(const npu_tensor *a, const npu_tensor *b);
-int npu_opplan_contiguous(const npu_tensor *t);
 
 /* Sets threads, depth and the slots of a row pipeline; whole rows only when |split| is 0. */
 const char *npu_opplan_rows_fit(npu_kernel_rows *k, const npu_hw *hw, uint64_t rows, uint32_t row_values,

@@ -59,7 +59,6 @@ npu_t npu_graph_slice(npu_graph *g, npu_t x, uint32_t first, uint32_t count);
 /* Ops; operands and formulas in wire/npu_ops.def. Optional operands may be NPU_NO_TENSOR. */
 npu_t npu_graph_get_rows(npu_graph *g, npu_t table, npu_t ids);
 npu_t npu_graph_rms_norm(npu_graph *g, npu_t x, npu_t weight, float eps);
-npu_t npu_graph_norm(npu_graph *g, npu_t x, npu_t weight, npu_t bias, float eps);
 npu_t npu_graph_mul_mat(npu_graph *g, npu_t w, npu_t x, npu_t bias);
 void npu_graph_mul_mats(npu_graph *g, unsigned n, const npu_t *w, npu_t x, const npu_t *bias,
                         npu_t *out); /* n <= 4, one activation */

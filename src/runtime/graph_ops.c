@@ -54,13 +54,6 @@ npu_t npu_graph_rms_norm(npu_graph *g, npu_t x, npu_t weight, float eps) {
     return y;
 }
 
-npu_t npu_graph_norm(npu_graph *g, npu_t x, npu_t weight, npu_t bias, float eps) {
-    npu_op *op;
-    npu_t y = simple(g, NPU_OP_NORM, (npu_t[]){x, weight, bias}, 3, 0, &op);
-    if (op) op->params.eps.eps = eps;
-    return y;
-}
-
 npu_t npu_graph_mul_mat(npu_graph *g, npu_t w, npu_t x, npu_t bias) {
     npu_t y = NPU_NO_TENSOR;
     npu_graph_mul_mats(g, 1, &w, x, &bias, &y);

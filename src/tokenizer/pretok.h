@@ -57,9 +57,6 @@ typedef struct npu__pretok {
 /* The row of a name; NULL: unknown. */
 const npu__pretok *npu__pretok_find(const char *name, size_t n);
 
-/* Row by number for messages and tests; NULL past the end. */
-const npu__pretok *npu__pretok_at(size_t index);
-
 /* Decodes |text| and runs all passes; |s| starts at {0} and is owned by the caller. NO_MEMORY; RANGE at 2^31 bytes. */
 npu_status npu__pretok_split(const npu__pretok *p, const char *text, size_t len, npu__split *s, npu_error *err);
 void npu__split_free(npu__split *s);

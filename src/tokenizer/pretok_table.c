@@ -263,10 +263,6 @@ static const npu__pretok rows[] = {
     {"sarvam-moe", NO_CLEAN | NPU__PRE_RAW | NPU__PRE_ESCAPE, NEWLINES},
 };
 
-const npu__pretok *npu__pretok_at(size_t index) {
-    return index < sizeof rows / sizeof rows[0] ? &rows[index] : NULL;
-}
-
 const npu__pretok *npu__pretok_find(const char *name, size_t n) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strlen(rows[i].name) == n && memcmp(rows[i].name, name, n) == 0) return &rows[i];

@@ -140,16 +140,6 @@ static bool is_id(const npu_tokenizer *tok, int32_t id) {
     return id >= 0 && (uint32_t)id < tok->n_tokens;
 }
 
-uint32_t npu_tokenizer_size(const npu_tokenizer *tok) {
-    return tok->n_tokens;
-}
-const char *npu_tokenizer_model(const npu_tokenizer *tok) {
-    return tok->kind->model;
-}
-const char *npu_tokenizer_pre(const npu_tokenizer *tok) {
-    return tok->pre_name;
-}
-
 const char *npu_tokenizer_name(const npu_tokenizer *tok, int32_t id, size_t *len) {
     *len = 0;
     return is_id(tok, id) ? npu__strtab_get(&tok->strings, id, len) : NULL;
@@ -181,7 +171,4 @@ int32_t npu_tokenizer_role(const npu_tokenizer *tok, npu_token_role role) {
 
 bool npu_tokenizer_adds_bos(const npu_tokenizer *tok) {
     return tok->add_bos;
-}
-bool npu_tokenizer_adds_eos(const npu_tokenizer *tok) {
-    return tok->add_eos;
 }

@@ -45,13 +45,6 @@ typedef struct npu_encode_flags {
 npu_status npu_tokenizer_encode(const npu_tokenizer *tok, const char *text, size_t len, npu_encode_flags flags,
                                 npu_token_list *out, npu_error *err);
 
-/* The number of tokens; valid ids are below it. */
-uint32_t npu_tokenizer_size(const npu_tokenizer *tok);
-
-/* "gpt2", "llama", …, and the pre-tokenizer's name ("" when there is none). */
-const char *npu_tokenizer_model(const npu_tokenizer *tok);
-const char *npu_tokenizer_pre(const npu_tokenizer *tok);
-
 /* A token as the vocabulary spells it (spaces and bytes in stand-ins); NULL and 0 for an id that is none. */
 const char *npu_tokenizer_name(const npu_tokenizer *tok, int32_t id, size_t *len);
 
@@ -89,8 +82,7 @@ typedef enum npu_token_role {
 /* The id that has a role, or NPU_TOKEN_NONE. */
 int32_t npu_tokenizer_role(const npu_tokenizer *tok, npu_token_role role);
 
-/* Whether add_special puts a begin token first, or an end token last. */
+/* Whether add_special puts a begin token first. */
 bool npu_tokenizer_adds_bos(const npu_tokenizer *tok);
-bool npu_tokenizer_adds_eos(const npu_tokenizer *tok);
 
 #endif
