@@ -48,6 +48,7 @@ def usage():
     expect(2, "frobnicate", says="unknown command 'frobnicate'")
     expect(2, "run", "--no-such-flag", says="unknown flag --no-such-flag")
     expect(2, "run", "-m", MODEL, "--greedy", "3", says="npu run has no flag --greedy")
+    expect(2, "run", "-m", MODEL, "--arch", "v73", says="npu run has no flag --arch")
     expect(2, "run", "-m", says="--model needs a value: FILE")
     expect(2, "run", "-p", "x", says="no model")
     expect(2, "run", "-m", MODEL, "-p", "x", "-f", "y", says="--prompt and --file contradict")
@@ -104,6 +105,18 @@ def refusals():
     expect(3, "run", "-m", MODEL, "-p", "x", "--logit-bias", "320:1", says="logit bias for token 320: there are 320")
     expect(1, "logits", "-m", MODEL, "--ids", "1", "-o", "/no/such/dir/x", says="/no/such/dir/x")
     expect(1, "logits", "-m", MODEL, "--ids", "@/no/such/ids", "-o", "/dev/null", says="/no/such/ids")
+
+
+def plans():
+    """A plan is obeyed on the CPU too: refused when it is for other settings."""
+    with tempfile.TemporaryDirectory() as d:
+        plan = pathlib.Path(d) / "plan.json"
+        expect(0, "plan", "-m", MODEL, "--ctx", "64", "-o", plan)
+        expect(0, "logits", "-m", MODEL, "--ids", "1", "--greedy", "1", "--ctx", "64", "--plan", plan)
+        expect(3, "logits", "-m", MODEL, "--ids", "1", "--greedy", "1", "--ctx", "32", "--plan", plan, says="--ctx 64")
+        plan.write_text(plan.read_text().replace('"N": ', '"N": 1', 1))
+        expect(3, "logits", "-m", MODEL, "--ids", "1", "--greedy", "1", "--ctx", "64", "--plan", plan, says="hash")
+    expect(1, "logits", "-m", MODEL, "--ids", "1", "--greedy", "1", "--plan", "/no/such/plan", says="/no/such/plan")
 
 
 def prints():
@@ -225,6 +238,7 @@ def terminal():
 def main():
     usage()
     refusals()
+    plans()
     prints()
     sampling()
     logits()

@@ -32,6 +32,12 @@ static npu_status open_device(npu_context *c, const npu_context_params *p, const
     return load(c->device, &c->instance, p, err);
 }
 
+/* All ops run on the host whatever a plan says; a given one is still held against the model and the settings. */
+static npu_status load_host(npu_context *c, const npu_context_params *p, const npu_caps *caps, npu_error *err) {
+    if (p->plan_path) NPU_TRY(npu__api_derive(c->model, p, &c->instance, NULL, caps, &c->plan, err));
+    return load(c->host, &c->instance, p, err);
+}
+
 static npu_status make_executor(npu_context *c, const npu_context_params *p, npu_error *err) {
     uint32_t n_ops = c->instance.graphs[0].n_ops;
     bool *on_device = NULL;
@@ -69,7 +75,7 @@ static npu_status open_context(npu_context *c, const npu_context_params *p, npu_
     if (!c->kept)
         return npu_fail(err, NPU_NO_MEMORY, "context.memory", "no memory for %u rows of logits", c->max_logits);
     NPU_TRY(npu_target_host.open(&params, NULL, NULL, &c->host, err));
-    NPU_TRY(target ? open_device(c, p, target, &caps, err) : load(c->host, &c->instance, p, err));
+    NPU_TRY(target ? open_device(c, p, target, &caps, err) : load_host(c, p, &caps, err));
     return make_executor(c, p, err);
 }
 

@@ -29,6 +29,7 @@ enum {
     CLI_CONFORM = 1 << 16,
     CLI_TEMPLATE = 1 << 17,
     CLI_MESSAGES = 1 << 18,
+    CLI_ARCH = 1 << 19,
 };
 
 enum { CLI_LIST_MAX = 32, CLI_POSITIONAL_MAX = 2 };
