@@ -163,7 +163,8 @@ static const char *check_norm(const view *v) {
     if (!is(x, NPU_TYPE_F32) || !is(y, NPU_TYPE_F32) || !same_shape(x, y)) return "x and result: not F32 of one shape";
     for (int i = 1; i <= 2; i++)
         if (v->src[i] && !is_vector(v->src[i], NPU_TYPE_F32, x->ne[0])) return "weight or bias: not F32 [K]";
-    return NULL;
+    float eps = v->op->params.eps.eps;
+    return eps >= 0 && eps < 1 ? NULL : "eps: not from 0 to 1";
 }
 
 static const char *check_binary(const view *v) {
@@ -175,6 +176,10 @@ static const char *check_binary(const view *v) {
 static const char *check_unary(const view *v) {
     const npu_tensor *x = v->src[0], *y = v->dst[0];
     return is(x, NPU_TYPE_F32) && is(y, NPU_TYPE_F32) && same_shape(x, y) ? NULL : "x and result: not F32 of one shape";
+}
+
+static const char *check_softcap(const view *v) {
+    return v->op->params.scale.scale > 0 ? check_unary(v) : "scale: not above 0";
 }
 
 static const char *check_glu(const view *v) {
@@ -265,26 +270,13 @@ static const char *check_argsort(const view *v) {
 typedef const char *check_fn(const view *v);
 
 static check_fn *const checks[NPU_OP_CODE_LIMIT] = {
-    [NPU_OP_GET_ROWS] = check_get_rows,
-    [NPU_OP_SET_ROWS] = check_set_rows,
-    [NPU_OP_CPY] = check_cpy,
-    [NPU_OP_CONCAT] = check_concat,
-    [NPU_OP_REPEAT] = check_repeat,
-    [NPU_OP_MUL_MAT] = check_mul_mat,
-    [NPU_OP_RMS_NORM] = check_norm,
-    [NPU_OP_NORM] = check_norm,
-    [NPU_OP_L2_NORM] = check_norm,
-    [NPU_OP_ADD] = check_binary,
-    [NPU_OP_SUB] = check_binary,
-    [NPU_OP_MUL] = check_binary,
-    [NPU_OP_DIV] = check_binary,
-    [NPU_OP_GLU] = check_glu,
-    [NPU_OP_SOFT_MAX] = check_soft_max,
-    [NPU_OP_ROPE] = check_rope,
-    [NPU_OP_ROPE_TABLE] = check_rope_table,
-    [NPU_OP_FLASH_ATTN] = check_attn,
-    [NPU_OP_SUM_ROWS] = check_sum_rows,
-    [NPU_OP_ARGSORT] = check_argsort,
+    [NPU_OP_GET_ROWS] = check_get_rows, [NPU_OP_SET_ROWS] = check_set_rows, [NPU_OP_CPY] = check_cpy,
+    [NPU_OP_CONCAT] = check_concat,     [NPU_OP_REPEAT] = check_repeat,     [NPU_OP_MUL_MAT] = check_mul_mat,
+    [NPU_OP_RMS_NORM] = check_norm,     [NPU_OP_NORM] = check_norm,         [NPU_OP_L2_NORM] = check_norm,
+    [NPU_OP_ADD] = check_binary,        [NPU_OP_SUB] = check_binary,        [NPU_OP_MUL] = check_binary,
+    [NPU_OP_DIV] = check_binary,        [NPU_OP_SOFTCAP] = check_softcap,   [NPU_OP_GLU] = check_glu,
+    [NPU_OP_SOFT_MAX] = check_soft_max, [NPU_OP_ROPE] = check_rope,         [NPU_OP_ROPE_TABLE] = check_rope_table,
+    [NPU_OP_FLASH_ATTN] = check_attn,   [NPU_OP_SUM_ROWS] = check_sum_rows, [NPU_OP_ARGSORT] = check_argsort,
 };
 
 /* Fills |out| from |indices|; NULL when fine. */

@@ -61,7 +61,7 @@ static npu_status bind(npu_executor *x, npu__bound *b, const npu_executor_graph 
     for (uint32_t t = 0; t < b->graph->n_tensors; t++) {
         const npu_tensor *tensor = &b->graph->tensors[t];
         const npu_buffer *buffer = b->buffers[tensor->buffer];
-        if (!buffer || tensor->offset + npu__graph_span(tensor) > buffer->bytes)
+        if (!buffer || tensor->offset + npu_tensor_extent(tensor) > buffer->bytes)
             return npu_fail(err, NPU_INTERNAL, "executor.range", "tensor %u does not lie in its buffer", t);
     }
     return npu__executor_cut(b, x->params.device ? graph->on_device : NULL, err);
@@ -70,10 +70,12 @@ static npu_status bind(npu_executor *x, npu__bound *b, const npu_executor_graph 
 /* The device owns the state when it writes any of it; executor_cut.c sees to it that no layer is split. */
 static void find_state_owner(npu_executor *x, const npu_executor_graph *graphs) {
     x->state_owner = x->params.host;
-    for (uint32_t i = 0; x->params.device && i < x->n_graphs; i++)
-        for (uint32_t k = 0; graphs[i].on_device && k < graphs[i].graph->n_ops; k++)
-            if (graphs[i].graph->ops[k].code == NPU_OP_SET_ROWS && graphs[i].on_device[k])
+    for (uint32_t i = 0; x->params.device && i < x->n_graphs; i++) {
+        const npu_graph *g = graphs[i].graph;
+        for (uint32_t k = 0; graphs[i].on_device && k < g->n_ops; k++)
+            if (graphs[i].on_device[k] && g->tensors[g->ops[k].dst[0]].flags & NPU_TENSOR_STATE)
                 x->state_owner = x->params.device;
+    }
 }
 
 npu_status npu_executor_create(const npu_executor_params *params, const npu_executor_graph *graphs, uint32_t n_graphs,
@@ -136,7 +138,7 @@ static npu_status run_syncs(npu_executor *x, const npu__bound *b, const npu__seg
     for (uint32_t i = s->first_sync; i < s->first_sync + s->n_syncs; i++) {
         npu_tensor t = npu_tensor_at_step(&b->graph->tensors[b->syncs[i].tensor], step);
         npu_buffer *buffer = b->buffers[t.buffer];
-        NPU_TRY(buffer->owner->ops->buffer_sync(buffer->owner, buffer, t.offset, npu__graph_span(&t), b->syncs[i].dir,
+        NPU_TRY(buffer->owner->ops->buffer_sync(buffer->owner, buffer, t.offset, npu_tensor_extent(&t), b->syncs[i].dir,
                                                 err));
     }
     x->counters.syncs += s->n_syncs > 0;

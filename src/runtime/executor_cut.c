@@ -9,8 +9,8 @@
 enum { NOBODY = -1, HOST = 0, DEVICE = 1 };
 
 static int overlap(const npu_tensor *a, const npu_tensor *b) {
-    return a->buffer == b->buffer && a->offset < b->offset + npu__graph_span(b) &&
-           b->offset < a->offset + npu__graph_span(a);
+    return a->buffer == b->buffer && a->offset < b->offset + npu_tensor_extent(b) &&
+           b->offset < a->offset + npu_tensor_extent(a);
 }
 
 /* The last op before |before| that writes bytes of |t|, or -1. */
@@ -25,7 +25,7 @@ static int64_t last_writer(const npu_graph *g, uint32_t before, const npu_tensor
 static int is_synced(const npu__bound *b, uint32_t first, const npu_tensor *t) {
     for (uint32_t i = first; i < b->n_syncs; i++) {
         const npu_tensor *s = &b->graph->tensors[b->syncs[i].tensor];
-        if (s->buffer == t->buffer && s->offset == t->offset && npu__graph_span(s) >= npu__graph_span(t)) return 1;
+        if (s->buffer == t->buffer && s->offset == t->offset && npu_tensor_extent(s) >= npu_tensor_extent(t)) return 1;
     }
     return 0;
 }

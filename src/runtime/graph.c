@@ -14,7 +14,8 @@ void npu_graph_init(npu_graph *g, const npu_weight_source *source, uint32_t max_
                     uint32_t n_files) {
     *g = (npu_graph){.source = source, .max_rows = max_rows, .max_out = max_out, .layer = NPU_NO_LAYER};
     g->n_buffers = NPU_GRAPH_FILES + n_files;
-    if (!max_rows || !max_out || max_out > max_rows || n_files > UINT16_MAX - NPU_GRAPH_FILES)
+    if (!max_rows || !max_out || max_out > max_rows || max_rows > INT32_MAX / 4 ||
+        n_files > UINT16_MAX - NPU_GRAPH_FILES)
         npu__graph_fail(g, NPU_INTERNAL, "graph.init", "a graph of %u rows, %u outputs and %u files", max_rows, max_out,
                         n_files);
 }
@@ -105,31 +106,15 @@ npu_op *npu__graph_op(npu_graph *g, npu_opcode code) {
     return op;
 }
 
-int npu__graph_type(unsigned type, uint32_t *values, uint32_t *bytes) {
-    const npu_format *format = npu_format_of(type);
-    if (!format && type != NPU_TYPE_I32) return 0;
-    *values = format ? format->block_values : 1;
-    *bytes = format ? format->block_bytes : 4;
-    return 1;
-}
-
 int npu__graph_contiguous(npu_tensor *t) {
-    uint32_t values, bytes;
-    if (!npu__graph_type(t->type, &values, &bytes) || t->ne[0] % values) return 0;
+    uint32_t values, bytes = npu_tensor_unit(t, &values);
+    if (!bytes || t->ne[0] % values) return 0;
     t->nb[0] = bytes;
     t->nb[1] = (uint64_t)(t->ne[0] / values) * bytes;
     uint64_t whole;
     return !__builtin_mul_overflow(t->nb[1], t->ne[1], &t->nb[2]) &&
            !__builtin_mul_overflow(t->nb[2], t->ne[2], &t->nb[3]) &&
            !__builtin_mul_overflow(t->nb[3], t->ne[3], &whole) && whole <= INT64_MAX;
-}
-
-uint64_t npu__graph_span(const npu_tensor *t) {
-    uint32_t values = 1, bytes = 1;
-    npu__graph_type(t->type, &values, &bytes);
-    uint64_t span = (uint64_t)(t->ne[0] / values) * bytes;
-    for (int i = 1; i < NPU_MAX_DIMS; i++) span += (t->ne[i] - 1) * t->nb[i];
-    return span;
 }
 
 npu_t npu_graph_weight(npu_graph *g, unsigned layer, npu_role role, npu_weight_part part, int optional) {
@@ -178,7 +163,7 @@ npu_t npu_graph_input(npu_graph *g, uint8_t type, uint32_t ne0, uint32_t ne1, un
     t.offset = g->io_bytes;
     npu_t index = npu__graph_tensor(g, &t, NPU_NO_TENSOR);
     if (index != NPU_NO_TENSOR)
-        g->io_bytes += (npu__graph_span(&t) + NPU__GRAPH_ALIGN - 1) / NPU__GRAPH_ALIGN * NPU__GRAPH_ALIGN;
+        g->io_bytes += (npu_tensor_extent(&t) + NPU__GRAPH_ALIGN - 1) / NPU__GRAPH_ALIGN * NPU__GRAPH_ALIGN;
     return index;
 }
 
@@ -187,7 +172,7 @@ npu_t npu_graph_state(npu_graph *g, uint8_t type, uint32_t ne0, uint32_t ne1, ui
     t.flags = NPU_TENSOR_STATE;
     uint64_t end = 0;
     if (!ne0 || !ne1 || !ne2 || offset % NPU__GRAPH_ALIGN || !npu__graph_contiguous(&t) ||
-        __builtin_add_overflow(offset, npu__graph_span(&t), &end)) {
+        __builtin_add_overflow(offset, npu_tensor_extent(&t), &end)) {
         npu__graph_fail(g, NPU_INTERNAL, "graph.state", "a state of %u x %u x %u values of type %u", ne0, ne1, ne2,
                         type);
         return NPU_NO_TENSOR;
@@ -198,8 +183,8 @@ npu_t npu_graph_state(npu_graph *g, uint8_t type, uint32_t ne0, uint32_t ne1, ui
 
 /* The values of one row of |x| (of all of it when its rows are FIXED), 0 when they are not contiguous. */
 static uint64_t row_values(const npu_tensor *x) {
-    uint32_t values, bytes;
-    if (!npu__graph_type(x->type, &values, &bytes) || x->nb[0] != bytes) return 0;
+    uint32_t values, bytes = npu_tensor_unit(x, &values);
+    if (!bytes || x->nb[0] != bytes) return 0;
     uint64_t n = x->rows_of != NPU_ROWS_FIXED && x->rows_dim == 0 ? 1 : x->ne[0];
     for (int i = 1; i < NPU_MAX_DIMS; i++) {
         if (x->rows_of != NPU_ROWS_FIXED && i == x->rows_dim) continue;
@@ -240,9 +225,9 @@ npu_t npu_graph_reshape(npu_graph *g, npu_t x, uint32_t ne0, uint32_t ne1, uint3
 npu_t npu_graph_slice(npu_graph *g, npu_t x, uint32_t first, uint32_t count) {
     if (!npu__graph_has(g, x, "the tensor to slice")) return NPU_NO_TENSOR;
     npu_tensor t = g->tensors[x];
-    uint32_t values, bytes;
-    if (!npu__graph_type(t.type, &values, &bytes) || !count || first > t.ne[0] || count > t.ne[0] - first ||
-        first % values || count % values || (t.rows_of != NPU_ROWS_FIXED && !t.rows_dim)) {
+    uint32_t values, bytes = npu_tensor_unit(&t, &values);
+    if (!bytes || !count || first > t.ne[0] || count > t.ne[0] - first || first % values || count % values ||
+        (t.rows_of != NPU_ROWS_FIXED && !t.rows_dim)) {
         npu__graph_fail(g, NPU_INTERNAL, "graph.slice", "layer %u, role %s: values %u to %u of %u", g->layer,
                         npu_role_name(g->role), first, first + count, t.ne[0]);
         return NPU_NO_TENSOR;

@@ -5,7 +5,7 @@
 #define NPU_RUNTIME_GRAPH_INTERNAL_H
 
 #include "runtime/graph.h"
-#include "wire/format.h"
+#include "wire/op_check.h"
 
 enum { NPU__GRAPH_ALIGN = 128 };
 
@@ -23,14 +23,8 @@ void npu__graph_fail(npu_graph *g, npu_status status, const char *code, const ch
 /* Whether the graph is sound so far and |t| is one of its tensors; records a failure when only the latter is wrong. */
 int npu__graph_has(npu_graph *g, npu_t t, const char *what);
 
-/* Bytes per value group of a type that tensors of a graph may have: [values, bytes]; false for an unknown type. */
-int npu__graph_type(unsigned type, uint32_t *values, uint32_t *bytes);
-
 /* Sets nb[] of a contiguous tensor; false when the size overflows or ne[0] is not whole blocks. */
 int npu__graph_contiguous(npu_tensor *t);
-
-/* Bytes from the first to the last element; t is sound. */
-uint64_t npu__graph_span(const npu_tensor *t);
 
 /* The passes of npu_graph_finish, each reporting through the graph's failure. */
 void npu__graph_check(npu_graph *g);

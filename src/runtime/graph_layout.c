@@ -37,7 +37,7 @@ static void find_lifetimes(const npu_graph *g, slab *slabs) {
         slabs[t] = (slab){.first = UINT32_MAX, .owner = (npu_t)t, .buffer = (uint8_t)NPU_GRAPH_COMPUTE};
         if (g->roots[t] != t) continue;
         if (tensor->buffer == NPU_GRAPH_IO || tensor->buffer == NPU_GRAPH_COMPUTE)
-            slabs[t].bytes = (npu__graph_span(tensor) + NPU__GRAPH_ALIGN - 1) / NPU__GRAPH_ALIGN * NPU__GRAPH_ALIGN;
+            slabs[t].bytes = (npu_tensor_extent(tensor) + NPU__GRAPH_ALIGN - 1) / NPU__GRAPH_ALIGN * NPU__GRAPH_ALIGN;
         if (tensor->flags & NPU_TENSOR_OUTPUT) slabs[t].buffer = NPU_GRAPH_IO;
     }
     for (uint32_t i = 0; i < g->n_ops; i++) {
@@ -56,7 +56,7 @@ static int is_scratch(const npu_graph *g, npu_t root) {
 /* Whether |t| is the whole of its root, laid out like |as|. */
 static int is_whole(const npu_graph *g, npu_t t, npu_t as) {
     const npu_tensor *view = &g->tensors[t], *root = &g->tensors[g->roots[t]];
-    return view->offset == root->offset && npu__graph_span(view) == npu__graph_span(root) &&
+    return view->offset == root->offset && npu_tensor_extent(view) == npu_tensor_extent(root) &&
            !memcmp(view->nb, g->tensors[as].nb, sizeof view->nb);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/graph_internal.h"
+#include "wire/format.h"
 
 /* A new contiguous F32 result of shape |ne|, its rows those of |like|, along |rows_dim|. */
 static npu_t result(npu_graph *g, const npu_tensor *like, unsigned rows_dim, const uint32_t ne[NPU_MAX_DIMS]) {

@@ -17,8 +17,8 @@ static void finished(tiny_graph *t, uint32_t rows) {
 }
 
 static bool overlap(const npu_tensor *a, const npu_tensor *b) {
-    return a->buffer == b->buffer && a->offset < b->offset + npu__graph_span(b) &&
-           b->offset < a->offset + npu__graph_span(a);
+    return a->buffer == b->buffer && a->offset < b->offset + npu_tensor_extent(b) &&
+           b->offset < a->offset + npu_tensor_extent(a);
 }
 
 /* Whether op |i| reads |t| or bytes of it. */
@@ -83,7 +83,7 @@ static void memory_is_reused(void **state) {
     tiny_graph t = {0};
     finished(&t, TINY_ROWS);
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < t.g.n_ops; i++) sum += npu__graph_span(&t.g.tensors[t.g.ops[i].dst[0]]);
+    for (uint32_t i = 0; i < t.g.n_ops; i++) sum += npu_tensor_extent(&t.g.tensors[t.g.ops[i].dst[0]]);
     assert_true(t.g.compute_bytes < sum / 2);
     assert_int_equal(t.g.state_bytes, TINY_EMBD * TINY_CELLS * 4);
     tiny_free(&t);
@@ -140,6 +140,13 @@ static void failures_are_kept_and_named(void **state) {
     assert_true(tiny_build(&t, 3));
     t.g.ops[2].src[0] = NPU_NO_TENSOR;
     failure_is(&t, NPU_INTERNAL, "op 2");
+
+    t = (tiny_graph){0}; /* rows of the step and of the outputs are as many in this graph, but not in every step */
+    npu_graph_init(&t.g, &t.source, 3, 3, 0);
+    npu_t step_rows = npu_graph_input(&t.g, NPU_TYPE_F32, 8, 0, NPU_ROWS_STEP);
+    npu_t out_rows = npu_graph_input(&t.g, NPU_TYPE_F32, 8, 0, NPU_ROWS_OUT);
+    npu_graph_add(&t.g, step_rows, out_rows);
+    failure_is(&t, NPU_INTERNAL, "op 0");
 }
 
 int main(void) {
