@@ -74,7 +74,8 @@ static void make(document *d) {
            "says why not "
            "for each).\n\n| Op | Code | Types | Error | NPU | Operands and effect |\n| --- | --- | --- | --- | --- | "
            "--- |\n");
-    for (uint32_t i = 0; (info = npu_op_at(i)); i++) {
+    for (uint32_t code = 0; code < NPU_OP_CODE_LIMIT; code++) {
+        if (!(info = npu_op_find(code))) continue;
         put(d, "| `%s` | 0x%02X | ", info->name, info->code);
         put_types(d, info->code);
         put(d, " | %g | %s | ", info->nmse, on_npu(info) ? "yes" : "");
