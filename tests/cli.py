@@ -196,6 +196,21 @@ def lost_output():
     assert child.returncode == 1 and b"standard output" in says, (child.returncode, says)
 
 
+def bad_files():
+    """A file that lacks what it must hold is refused; one that can't grow is no partial result."""
+    with tempfile.TemporaryDirectory() as d:
+        bad, out = pathlib.Path(d) / "bad.gguf", pathlib.Path(d) / "l.f32"
+        bad.write_bytes(struct.pack("<4sIQQ", b"GGUF", 3, 0, 0))
+        for command in ("run", "plan", "tokenize"):
+            expect(3, command, "-m", bad, says="general.architecture is missing")
+        for key in ("general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.tokens", "llama.block_count"):
+            bad.write_bytes(pathlib.Path(MODEL).read_bytes().replace(key.encode(), key[:-1].encode() + b"_"))
+            expect(3, "run", "-m", bad, "-p", "x", says=f"{key}")
+        done = subprocess.run(["sh", "-c", f"ulimit -f 1; exec $N logits -m $M --ids 1,2,3,4 -o {out}"], timeout=60,
+                              capture_output=True, env={**os.environ, "N": str(NPU), "M": MODEL})
+        assert done.returncode == 1 and b"error:" in done.stderr and not out.exists(), done
+
+
 def own_model():
     """No result is written over the model that it comes from."""
     with tempfile.TemporaryDirectory() as d:
@@ -244,6 +259,7 @@ def main():
     logits()
     failed_output()
     lost_output()
+    bad_files()
     own_model()
     terminal()
     print(f"{FAILED} failed")

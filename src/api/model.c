@@ -27,11 +27,18 @@ static npu_status find_mappings(npu_model *m, npu_error *err) {
     return NPU_OK;
 }
 
+/* A file that is there but lacks a key is a bad file, not an absent one. */
+static npu_status of_file(npu_status status, npu_error *err) {
+    if (status != NPU_NOT_FOUND) return status;
+    if (err) err->status = NPU_INVALID;
+    return NPU_INVALID;
+}
+
 static npu_status open_model(npu_model *m, const char *path, bool no_tokenizer, npu_error *err) {
     NPU_TRY(npu_gguf_open(path, &m->logger, &m->gguf, err));
-    NPU_TRY(npu_hparams_read(m->gguf, &m->h, err));
+    NPU_TRY(of_file(npu_hparams_read(m->gguf, &m->h, err), err));
     NPU_TRY(npu_weights_open(m->gguf, &m->h, &m->weights, err));
-    if (!no_tokenizer) NPU_TRY(npu_tokenizer_create(m->gguf, &m->logger, &m->tokenizer, err));
+    if (!no_tokenizer) NPU_TRY(of_file(npu_tokenizer_create(m->gguf, &m->logger, &m->tokenizer, err), err));
     return find_mappings(m, err);
 }
 

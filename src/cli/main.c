@@ -75,7 +75,8 @@ static int run(const cli_command *command, int argc, char **argv) {
 
 int main(int argc, char **argv) {
     hold_standard_streams();
-    signal(SIGPIPE, SIG_IGN); /* a reader that left is a failed write, not a death */
+    signal(SIGPIPE, SIG_IGN); /* a reader that left and a limit of file sizes are failed writes, not deaths */
+    signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         print_overview(stderr);
         return CLI_EXIT_USAGE;
