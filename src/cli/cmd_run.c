@@ -82,7 +82,7 @@ static int talk(const cli_options *o, cli_session *session, cli_conversation *c,
         if (!*line) continue;
         add_history(line);
         int bad = answer(o, session, c, g, line, strlen(line));
-        if (bad && bad != CLI_EXIT_CANCELLED) {
+        if (bad && bad != CLI_EXIT_CANCELLED && bad != CLI_EXIT_REFUSED) { /* those two leave all as it was */
             free(line);
             return bad;
         }
