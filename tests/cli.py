@@ -211,6 +211,19 @@ def bad_files():
         assert done.returncode == 1 and b"error:" in done.stderr and not out.exists(), done
 
 
+def names():
+    """Text that is not UTF-8, in a path or a key, never makes a JSON result empty."""
+    with tempfile.TemporaryDirectory() as d:
+        model, text = os.fsencode(d) + b"/m\xff.gguf", pathlib.Path(d) / "t"
+        pathlib.Path(os.fsdecode(model)).write_bytes(pathlib.Path(MODEL).read_bytes())
+        text.write_text("some words")
+        bench = ("--prompt-tokens", "2", "--gen-tokens", "1", "-r", "1", "--json")
+        assert json.loads(expect(0, "bench", "-m", model, *bench))["model"].endswith("m?.gguf")
+        assert json.loads(expect(0, "info", model, "--json"))["file"].endswith("m?.gguf")
+        assert json.loads(expect(0, "run", "--raw", "-m", model, "-p", b"\xff", "-n", "2", "--json"))["tokens"] == 2
+        assert json.loads(expect(0, "eval", "-m", model, "--text", text, "--json"))["tokens"] > 1
+
+
 def own_model():
     """No result is written over the model that it comes from."""
     with tempfile.TemporaryDirectory() as d:
@@ -261,6 +274,7 @@ def main():
     failed_output()
     lost_output()
     bad_files()
+    names()
     own_model()
     terminal()
     print(f"{FAILED} failed")

@@ -27,6 +27,11 @@ __attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);
 /* Prints the error as one line and returns the exit code of its status. */
 int cli_fail(const npu_error *err);
 
+/* Prints a command's JSON result, takes it over, and returns 0. NULL, which is what jansson makes of text that is not
+ * UTF-8 and of numbers that JSON has no word for, is an error, never an empty result. */
+struct json_t;
+int cli_print_json(struct json_t *root, size_t flags);
+
 /* Set by Ctrl-C; commands that generate poll it. */
 extern volatile sig_atomic_t cli_interrupted;
 void cli_catch_interrupt(void);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 typedef struct sample {
@@ -62,8 +63,8 @@ static json_t *spread_json(spread s) {
     return json_pack("{s:f, s:f, s:f}", "median", s.median, "min", s.min, "max", s.max);
 }
 
-static void print_results(const cli_options *o, const cli_session *session, const sample *samples, int n,
-                          uint32_t prompt, uint32_t gen, uint32_t depth) {
+static int print_results(const cli_options *o, const cli_session *session, const sample *samples, int n,
+                         uint32_t prompt, uint32_t gen, uint32_t depth) {
     spread prefill = spread_of(samples, n, offsetof(sample, prefill));
     spread decode = spread_of(samples, n, offsetof(sample, decode));
     npu_counters counters;
@@ -71,21 +72,21 @@ static void print_results(const cli_options *o, const cli_session *session, cons
     double gbps = (double)counters.weight_bytes_per_token * decode.median / 1e9;
     uint64_t peak = cli_peak_memory();
     if (o->json) {
+        char model[4096];
+        npu_utf8_sanitize(model, sizeof model, o->model, strlen(o->model));
         json_t *root =
-            json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:f, s:I, s:I}", "model", o->model, "prompt_tokens",
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:f, s:I, s:I}", "model", model, "prompt_tokens",
                       (json_int_t)prompt, "gen_tokens", (json_int_t)gen, "depth", (json_int_t)depth, "runs",
                       (json_int_t)n, "prefill_tok_s", spread_json(prefill), "decode_tok_s", spread_json(decode),
                       "weight_bytes_per_token", (json_int_t)counters.weight_bytes_per_token, "decode_gb_s", gbps,
                       "peak_bytes", (json_int_t)peak, "ops_fallback", (json_int_t)counters.ops_fallback);
-        json_dumpf(root, stdout, JSON_INDENT(1));
-        putchar('\n');
-        json_decref(root);
-        return;
+        return cli_print_json(root, JSON_INDENT(1));
     }
     printf("prefill %5u tokens: %9.1f tok/s (%.1f to %.1f)\n", prompt, prefill.median, prefill.min, prefill.max);
     printf("decode  %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f MB of weights a token, %.1f GB/s\n", gen,
            decode.median, decode.min, decode.max, (double)counters.weight_bytes_per_token / 1e6, gbps);
     printf("peak memory %.1f MB, median of %d runs, depth %u\n", (double)peak / 1e6, n, depth);
+    return CLI_EXIT_OK;
 }
 
 int cli_bench(const cli_options *given) {
@@ -116,7 +117,7 @@ int cli_bench(const cli_options *given) {
             if (i >= 0) samples[i] = s;
         }
     }
-    if (!bad) print_results(&o, &session, samples, runs, prompt, gen, depth);
+    if (!bad) bad = print_results(&o, &session, samples, runs, prompt, gen, depth);
     free(rows);
     free(samples);
     cli_close(&session);

@@ -5,43 +5,41 @@
 
 #include "cli/cli.h"
 
-static void print(const cli_options *o, const npu_chat_prompt *prompt) {
+static int print(const cli_options *o, const npu_chat_prompt *prompt) {
     if (!o->json) {
         fwrite(prompt->text, 1, prompt->size, stdout);
-        return;
+        return CLI_EXIT_OK;
     }
     json_t *ids = json_array();
     for (size_t i = 0; i < prompt->n_ids; i++) json_array_append_new(ids, json_integer(prompt->ids[i]));
     json_t *root = json_pack("{s:s%, s:o}", "text", prompt->text, prompt->size, "ids", ids);
-    json_dumpf(root, stdout, JSON_COMPACT);
-    putchar('\n');
-    json_decref(root);
+    return cli_print_json(root, JSON_COMPACT);
 }
 
-static npu_status render(const cli_options *o, const npu_model *model, const char *template, size_t template_size,
-                         const char *messages, size_t size, npu_error *err) {
+/* Returns 0 or an exit code after printing. */
+static int render(const cli_options *o, const npu_model *model, const char *template, size_t template_size,
+                  const char *messages, size_t size) {
     npu_chat *chat;
     npu_chat_prompt prompt;
-    NPU_TRY(npu_chat_create(model, template, template_size, &chat, err));
-    npu_status status = npu_chat_render(chat, messages, size, &prompt, err);
-    if (status == NPU_OK) print(o, &prompt);
+    npu_error err = {0};
+    if (npu_chat_create(model, template, template_size, &chat, &err) != NPU_OK) return cli_fail(&err);
+    npu_status status = npu_chat_render(chat, messages, size, &prompt, &err);
+    int bad = status == NPU_OK ? print(o, &prompt) : cli_fail(&err);
     npu_chat_prompt_clear(&prompt);
     npu_chat_free(chat);
-    return status;
+    return bad;
 }
 
 int cli_chat_template(const cli_options *o) {
     cli_session session;
     char *messages = NULL, *template = NULL;
     size_t size = 0, template_size = 0;
-    npu_error err = {0};
     if (!o->messages) return cli_usage("no messages: give them with --messages FILE");
     int bad = cli_read_file(o->messages, &messages, &size);
     if (!bad && o->template) bad = cli_read_file(o->template, &template, &template_size);
     if (!bad) {
         bad = cli_open_model(o, true, &session);
-        if (!bad && render(o, session.model, template, template_size, messages, size, &err) != NPU_OK)
-            bad = cli_fail(&err);
+        if (!bad) bad = render(o, session.model, template, template_size, messages, size);
         cli_close(&session);
     }
     free(messages);

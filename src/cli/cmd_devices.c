@@ -50,10 +50,10 @@ int cli_devices(const cli_options *o) {
         else
             print_line(t, status, &caps, &err);
     }
-    if (o->json) {
-        json_dumpf(rows, stdout, JSON_INDENT(1));
-        putchar('\n');
+    if (!o->json) {
+        json_decref(rows);
+        return bad;
     }
-    json_decref(rows);
-    return bad;
+    int printed = cli_print_json(rows, JSON_INDENT(1));
+    return bad ? bad : printed;
 }

@@ -82,7 +82,7 @@ static npu_status run_text(eval *e, npu_context *context, npu_context *against, 
     return NPU_OK;
 }
 
-static void print_results(const cli_options *o, const eval *e) {
+static int print_results(const cli_options *o, const eval *e) {
     double ppl = e->scored ? exp(e->nll / (double)e->scored) : 0, n = (double)e->n_ids;
     if (o->json) {
         json_t *root = json_pack("{s:I, s:f}", "tokens", (json_int_t)e->n_ids, "perplexity", ppl);
@@ -92,15 +92,13 @@ static void print_results(const cli_options *o, const eval *e) {
             json_object_set_new(root, "kld_max", json_real(e->kld_max));
             json_object_set_new(root, "top1", json_real((double)e->agree / n));
         }
-        json_dumpf(root, stdout, JSON_INDENT(1));
-        putchar('\n');
-        json_decref(root);
-        return;
+        return cli_print_json(root, JSON_INDENT(1));
     }
     printf("%zu tokens, perplexity %.4f\n", e->n_ids, ppl);
     if (e->reference)
         printf("against %s: KL divergence mean %.6g, max %.6g nats, top-1 agreement %.2f %%\n", o->against, e->kld / n,
                e->kld_max, 100 * (double)e->agree / n);
+    return CLI_EXIT_OK;
 }
 
 static int read_text(const cli_options *o, const npu_model *model, eval *e) {
@@ -154,7 +152,7 @@ int cli_eval(const cli_options *o) {
     }
     cli_catch_interrupt();
     if (!bad && run_text(&e, session.context, against, &err) != NPU_OK) bad = cli_fail(&err);
-    if (!bad) print_results(o, &e);
+    if (!bad) bad = print_results(o, &e);
     free(e.reference);
     free(e.ids);
     npu_context_close(against);

@@ -100,7 +100,7 @@ static void print_plain(const npu_gguf *g, const char *path) {
     }
 }
 
-static void print_json(const npu_gguf *g, const char *path) {
+static int print_json(const npu_gguf *g, const char *path) {
     char name[256], value[256];
     json_t *keys = json_object(), *tensors = json_array();
     for (size_t i = 0; i < npu_gguf_key_count(g); i++) {
@@ -119,9 +119,7 @@ static void print_json(const npu_gguf *g, const char *path) {
     npu_utf8_sanitize(name, sizeof name, path, strlen(path));
     json_t *root = json_pack("{s:s, s:i, s:i, s:o, s:o}", "file", name, "version", (int)npu_gguf_version(g), "files",
                              (int)npu_gguf_file_count(g), "keys", keys, "tensors", tensors);
-    json_dumpf(root, stdout, JSON_INDENT(1));
-    putchar('\n');
-    json_decref(root);
+    return cli_print_json(root, JSON_INDENT(1));
 }
 
 int cli_info(const cli_options *o) {
@@ -129,10 +127,11 @@ int cli_info(const cli_options *o) {
     npu_error err = {0};
     npu_logger logger = cli_logger(o);
     if (npu_gguf_open(o->positional[0], &logger, &g, &err) != NPU_OK) return cli_fail(&err);
+    int bad = 0;
     if (o->json)
-        print_json(g, o->positional[0]);
+        bad = print_json(g, o->positional[0]);
     else
         print_plain(g, o->positional[0]);
     npu_gguf_close(g);
-    return 0;
+    return bad;
 }

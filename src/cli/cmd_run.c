@@ -25,7 +25,7 @@ static void print_figures(const cli_options *o, const cli_figures *f) {
             cli_end_text(f->end));
 }
 
-static void print_json(const cli_generator *g, const cli_figures *f, const cli_session *session) {
+static int print_json(const cli_generator *g, const cli_figures *f, const cli_session *session) {
     npu_counters c;
     npu_context_counters(session->context, &c);
     json_t *root =
@@ -34,9 +34,7 @@ static void print_json(const cli_generator *g, const cli_figures *f, const cli_s
                   (json_int_t)f->tokens, "prefill_tok_s", rate(f->prompt_tokens - f->reused, f->prefill_s),
                   "decode_tok_s", rate(f->tokens, f->decode_s), "ops_device", (json_int_t)c.ops_device, "ops_host",
                   (json_int_t)c.ops_host, "ops_fallback", (json_int_t)c.ops_fallback);
-    json_dumpf(root, stdout, JSON_INDENT(1));
-    putchar('\n');
-    json_decref(root);
+    return cli_print_json(root, JSON_INDENT(1));
 }
 
 static int answer(const cli_options *o, cli_session *session, cli_conversation *c, cli_generator *g, const char *text,
@@ -54,12 +52,13 @@ static int answer(const cli_options *o, cli_session *session, cli_conversation *
         cli_conversation_take_back(c);
         return cli_fail(&err);
     }
+    int bad = 0;
     if (o->json)
-        print_json(g, &figures, session);
+        bad = print_json(g, &figures, session);
     else
         putchar('\n');
     print_figures(o, &figures);
-    return 0;
+    return bad;
 }
 
 /* The next line of the user, NULL at the end. Ctrl-C drops what was typed so far. */

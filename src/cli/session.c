@@ -1,6 +1,7 @@
 /* Messages, signals, and a model and context opened as the flags say. */
 #include "cli/cli.h"
 
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,14 @@ int cli_error(const char *format, ...) {
     print_error(format, args);
     va_end(args);
     return CLI_EXIT_FAILED;
+}
+
+int cli_print_json(json_t *root, size_t flags) {
+    if (!root) return cli_error("the result can't be told in JSON");
+    json_dumpf(root, stdout, flags);
+    putchar('\n');
+    json_decref(root);
+    return CLI_EXIT_OK;
 }
 
 static int exit_code(npu_status status) {
