@@ -55,6 +55,28 @@ static void make_entry(npu_plan_entry *e, const npu_plan_request *r, uint32_t i)
     if (!e->on_device) copy(e->why, sizeof e->why, why ? why : "the target takes no graph ops");
 }
 
+static bool is_on_state(const npu_graph *g, const npu_op *op) {
+    for (int i = 0; i < NPU_OP_SRCS; i++)
+        if (op->src[i] != NPU_NO_TENSOR && g->tensors[op->src[i]].flags & NPU_TENSOR_STATE) return true;
+    for (int i = 0; i < NPU_OP_DSTS; i++)
+        if (op->dst[i] != NPU_NO_TENSOR && g->tensors[op->dst[i]].flags & NPU_TENSOR_STATE) return true;
+    return false;
+}
+
+/* Attention and the writes of what it reads never part: where one op on a layer's state stays on the host, all do. */
+static void keep_state_together(npu_plan *p, const npu_graph *g) {
+    for (uint32_t i = 0; i < p->n_entries; i++) {
+        const npu_plan_entry *host = &p->entries[i];
+        if (host->on_device || !is_on_state(g, &g->ops[i])) continue;
+        for (uint32_t k = 0; k < p->n_entries; k++) {
+            npu_plan_entry *e = &p->entries[k];
+            if (!e->on_device || e->layer != host->layer || !is_on_state(g, &g->ops[k])) continue;
+            e->on_device = false;
+            copy(e->why, sizeof e->why, "the layer's attention is on the host");
+        }
+    }
+}
+
 static bool same_ops(const npu_graph *a, const npu_graph *b) {
     if (a->n_ops != b->n_ops) return false;
     for (uint32_t i = 0; i < a->n_ops; i++)
@@ -94,6 +116,7 @@ npu_status npu_plan_derive(const npu_plan_request *r, npu_plan **out, npu_error 
         make_entry(&p->entries[i], r, i);
         p->weight_bytes += p->entries[i].bytes;
     }
+    keep_state_together(p, r->decode);
     npu_status status = npu_plan_hash(p, p->hash, err);
     if (status != NPU_OK) {
         npu_plan_free(p);
