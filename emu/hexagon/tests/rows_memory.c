@@ -80,10 +80,15 @@ static void map_errors(void) {
     kit_close(h);
 }
 
-// The address sanitizer leaves an NPU process less than 2 GiB.
+// The address sanitizer leaves an NPU process less than 2 GiB; gcc and clang say it differently.
 #if defined(__SANITIZE_ADDRESS__)
 #define LEAST_WINDOW ((size_t)1200 << 20)
-#else
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LEAST_WINDOW ((size_t)1200 << 20)
+#endif
+#endif
+#ifndef LEAST_WINDOW
 #define LEAST_WINDOW ((size_t)3000 << 20)
 #endif
 
