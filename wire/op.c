@@ -9,10 +9,6 @@ static const npu_op_info ops[] = {
 
 enum { OP_COUNT = sizeof ops / sizeof ops[0] };
 
-const npu_op_info *npu_op_at(uint32_t i) {
-    return i < OP_COUNT ? &ops[i] : NULL;
-}
-
 const npu_op_info *npu_op_find(uint32_t code) {
     for (uint32_t i = 0; i < OP_COUNT; i++)
         if (ops[i].code == code) return &ops[i];

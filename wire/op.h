@@ -114,7 +114,4 @@ typedef struct npu_op_info {
 const npu_op_info *npu_op_find(uint32_t code);
 const npu_op_info *npu_op_find_name(const char *name);
 
-/* The |i|-th row of the list in ascending order of codes, NULL past the end. */
-const npu_op_info *npu_op_at(uint32_t i);
-
 #endif
