@@ -15,7 +15,7 @@ const char *npu_opplan_flash_attn(const npu_op *op, const npu_tensor *tensors, c
     const npu_tensor *q = npu_opplan_operand(op, tensors, 0), *k = npu_opplan_operand(op, tensors, 1);
     const npu_tensor *v = npu_opplan_operand(op, tensors, 2), *spans = npu_opplan_operand(op, tensors, 3);
     const npu_tensor *sinks = npu_opplan_src(op, tensors, 5), *y = &tensors[op->dst[0]];
-    if (npu_opplan_src(op, tensors, 4)) return "attention with a mask";
+    if (op->src[4] != NPU_NO_TENSOR) return "attention with a mask";
     if (op->params.attn.max_bias != 0) return "attention with ALiBi";
     if (!npu_opplan_plain(q, NPU_TYPE_F32) || q->ne[3] != 1 || !q->ne[1] || q->ne[1] > 1024)
         return "q is not heads of f32";
