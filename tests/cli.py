@@ -147,6 +147,27 @@ def sampling():
     assert len(set(text("--logit-bias", ids, "--logit-bias", "65:2"))) == 1 and first
 
 
+def json_answers():
+    with tempfile.TemporaryDirectory() as d:
+        schema = pathlib.Path(d) / "s.json"
+        schema.write_text('{"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}, "required": ["n"]}')
+        for seed in "123":
+            out = json.loads(expect(0, "run", "-m", MODEL, "--raw", "-p", "x", "--json-schema", schema, "--json", "-n", "60",
+                                    "--temp", "1", "--seed", seed))
+            assert out["cut"] or json.loads(out["text"])["n"] <= 9, out
+        cut = ["run", "-m", MODEL, "--raw", "-p", "x", "--json-mode", "-n", "1"]
+        assert json.loads(expect(0, *cut, "--json"))["cut"]
+        expect(0, *cut, says="the JSON is cut off: --max-tokens reached")
+        expect(2, *cut, "--json-schema", schema, says="--json-mode and --json-schema contradict")
+        schema.write_text('{"type": "string", "pattern": "a"}')
+        expect(3, "run", "-m", MODEL, "-p", "x", "--json-schema", schema, says='keyword "pattern" is not supported')
+        expect(1, "run", "-m", MODEL, "-p", "x", "--json-schema", "/no/such/file", says="/no/such/file")
+        schema.write_text('{"type": "boolean"}')
+        bench = json.loads(expect(0, "bench", "-m", MODEL, "--json-schema", schema, "--gen-tokens", "8", "--prompt-tokens",
+                                  "4", "-r", "1", "--json"))
+        assert bench["decode_tok_s"] > 0 and bench["plain_tok_s"] > 0 and bench["grammar_us_per_token"] > 0, bench
+
+
 def logits():
     ref = json.loads((CASE / "ref.json").read_text())
     ids = ",".join(map(str, ref["prompt_ids"]))
@@ -270,6 +291,7 @@ def main():
     plans()
     prints()
     sampling()
+    json_answers()
     logits()
     failed_output()
     lost_output()

@@ -20,6 +20,7 @@
 #include "npu/api.h"
 #include "npu/chat.h"
 #include "npu/context.h"
+#include "npu/grammar.h"
 #include "npu/log.h"
 #include "npu/mode.h"
 #include "npu/model.h"

@@ -68,6 +68,9 @@ int cli_read_prompt(const cli_options *o, char **text, size_t *size);
 /* A whole file ("-" is standard input) into memory; the caller frees. */
 int cli_read_file(const char *path, char **text, size_t *size);
 
+/* The grammar that --json-schema or --json-mode ask for; NULL for none. Returns 0 or an exit code after printing. */
+int cli_open_grammar(const npu_model *model, const char *schema_path, bool any_object, npu_grammar **out);
+
 double cli_now(void);           /* monotonic seconds */
 uint64_t cli_peak_memory(void); /* VmHWM in bytes, 0 = unknown */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "cli/cli.h"
+#include "cli/bench.h"
 
 typedef struct sample {
     double prefill, decode; /* tokens a second; 0 = not measured */
@@ -21,15 +21,19 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+double cli_bench_median(double *values, int n) {
+    qsort(values, (size_t)n, sizeof values[0], compare);
+    return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
 static spread spread_of(const sample *samples, int n, size_t offset) {
     double values[1000];
     for (int i = 0; i < n; i++) memcpy(&values[i], (const char *)&samples[i] + offset, sizeof values[i]);
-    qsort(values, (size_t)n, sizeof values[0], compare);
-    return (spread){(values[(n - 1) / 2] + values[n / 2]) / 2, values[0], values[n - 1]};
+    double median = cli_bench_median(values, n);
+    return (spread){median, values[0], values[n - 1]};
 }
 
-/* Token ids that are the same in every run and on every machine. */
-static void fill_rows(npu_row *rows, uint32_t n, uint32_t n_vocab) {
+void cli_bench_fill(npu_row *rows, uint32_t n, uint32_t n_vocab) {
     uint64_t state = 0x9E3779B97F4A7C15u;
     for (uint32_t i = 0; i < n; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
@@ -96,13 +100,18 @@ int cli_bench(const cli_options *given) {
     uint32_t depth = (uint32_t)o.depth;
     int runs = o.given[CLI_OPT_runs] ? (int)o.runs : 5;
     uint32_t all = depth + prompt + gen;
-    if (!all) return cli_usage("npu bench: nothing to measure: 0 tokens");
+    if (!all || (o.json_schema && !gen)) return cli_usage("npu bench: nothing to measure: 0 tokens");
     if (!o.ctx) o.ctx = all;
 
     cli_session session;
     npu_error err = {0};
-    int bad = cli_open_model(&o, false, &session);
+    int bad = cli_open_model(&o, o.json_schema != NULL, &session);
     if (!bad) bad = cli_open_context(&o, &session);
+    if (!bad && o.json_schema) bad = cli_bench_schema(&o, &session, depth + prompt, gen, runs);
+    if (bad || o.json_schema) {
+        cli_close(&session);
+        return bad;
+    }
     npu_row *rows = calloc(all, sizeof *rows);
     sample *samples = calloc((size_t)runs, sizeof *samples);
     if (!bad && (!rows || !samples)) bad = cli_fail(&(npu_error){.status = NPU_NO_MEMORY, .code = "bench.memory"});
@@ -112,7 +121,7 @@ int cli_bench(const cli_options *given) {
         cli_catch_interrupt();
         for (int i = -1; !bad && i < runs; i++) {
             sample s;
-            fill_rows(rows, all, info.n_vocab);
+            cli_bench_fill(rows, all, info.n_vocab);
             if (run_once(session.context, rows, depth, prompt, gen, &s, &err) != NPU_OK) bad = cli_fail(&err);
             if (i >= 0) samples[i] = s;
         }

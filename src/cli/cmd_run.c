@@ -17,6 +17,7 @@ static double rate(uint32_t tokens, double seconds) {
 }
 
 static void print_figures(const cli_options *o, const cli_figures *f) {
+    if (f->cut) fprintf(stderr, "\nnpu: the JSON is cut off: %s\n", cli_end_text(f->end));
     if (o->quiet) return;
     char kept[40] = "";
     if (f->reused) snprintf(kept, sizeof kept, ", %u of them kept", f->reused);
@@ -29,9 +30,9 @@ static int print_json(const cli_generator *g, const cli_figures *f, const cli_se
     npu_counters c;
     npu_context_counters(session->context, &c);
     json_t *root =
-        json_pack("{s:s%, s:s, s:I, s:I, s:f, s:f, s:I, s:I, s:I}", "text", g->text.data ? g->text.data : "", g->text.n,
-                  "end", cli_end_text(f->end), "prompt_tokens", (json_int_t)f->prompt_tokens, "tokens",
-                  (json_int_t)f->tokens, "prefill_tok_s", rate(f->prompt_tokens - f->reused, f->prefill_s),
+        json_pack("{s:s%, s:s, s:b, s:I, s:I, s:f, s:f, s:I, s:I, s:I}", "text", g->text.data ? g->text.data : "",
+                  g->text.n, "end", cli_end_text(f->end), "cut", f->cut, "prompt_tokens", (json_int_t)f->prompt_tokens,
+                  "tokens", (json_int_t)f->tokens, "prefill_tok_s", rate(f->prompt_tokens - f->reused, f->prefill_s),
                   "decode_tok_s", rate(f->tokens, f->decode_s), "ops_device", (json_int_t)c.ops_device, "ops_host",
                   (json_int_t)c.ops_host, "ops_fallback", (json_int_t)c.ops_fallback);
     return cli_print_json(root, JSON_INDENT(1));

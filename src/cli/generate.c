@@ -26,6 +26,7 @@ int cli_generator_open(const cli_options *o, const cli_session *session, bool co
     }
     npu_model_get_info(session->model, &info);
     int bad = cli_sampler_open(o, info.n_vocab, &g->sampler);
+    if (!bad) bad = cli_open_grammar(session->model, o->json_schema, o->json_mode, &g->grammar);
     if (bad) return bad;
     if (npu_detokenizer_create(session->model->tokenizer, (npu_decode_flags){.continues = continues}, &g->detokenizer,
                                &err) != NPU_OK ||
@@ -38,6 +39,7 @@ void cli_generator_close(cli_generator *g) {
     npu_sampler_free(g->sampler);
     npu_detokenizer_free(g->detokenizer);
     npu_stop_free(g->stop);
+    npu_grammar_free(g->grammar);
     npu_text_free(&g->text);
     npu_token_list_free(&g->tokens);
 }
@@ -85,7 +87,10 @@ static npu_status next_token(cli_generator *g, const npu_model *model, cli_figur
     const char *text;
     size_t len;
     int32_t id;
-    NPU_TRY(npu_sampler_sample(g->sampler, npu_logits(g->context, 0), NULL, &id, err));
+    const uint64_t *allowed = NULL;
+    if (g->grammar) NPU_TRY(npu_grammar_allowed(g->grammar, &allowed, err));
+    NPU_TRY(npu_sampler_sample(g->sampler, npu_logits(g->context, 0), allowed, &id, err));
+    if (g->grammar) NPU_TRY(npu_grammar_accept(g->grammar, id, err));
     npu_sampler_accept(g->sampler, id);
     NPU_TRY(npu_token_list_add(&g->tokens, id, err));
     g->last = id;
@@ -99,6 +104,9 @@ static npu_status next_token(cli_generator *g, const npu_model *model, cli_figur
     if (npu_stop_push(g->stop, text, len, give, g)) {
         f->end = CLI_END_STOP;
         *done = true;
+    } else if (g->grammar && npu_grammar_is_finished(g->grammar)) {
+        f->end = CLI_END_OF_TEXT;
+        *done = true;
     }
     return NPU_OK;
 }
@@ -108,6 +116,7 @@ npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_f
     bool done = false;
     *f = (cli_figures){.prompt_tokens = (uint32_t)n};
     g->text.n = 0;
+    if (g->grammar) NPU_TRY(npu_grammar_reset(g->grammar, err));
     NPU_TRY(prefill(g, prompt, n, f, err));
     g->last = -1;
     double prefilled = cli_now();
@@ -126,6 +135,7 @@ npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_f
         NPU_TRY(next_token(g, g->context->model, f, &done, err));
     }
     f->decode_s = cli_now() - prefilled;
+    f->cut = g->grammar && (!npu_grammar_is_complete(g->grammar) || f->end == CLI_END_STOP);
     const char *text;
     size_t len;
     npu_detokenizer_finish(g->detokenizer, &text, &len);

@@ -25,6 +25,7 @@ typedef struct cli_generator {
     npu_sampler *sampler;
     npu_detokenizer *detokenizer;
     npu_stop *stop;
+    npu_grammar *grammar;  /* NULL: any text */
     FILE *out;             /* where text goes as it comes; NULL = nowhere */
     npu_text text;         /* the whole answer */
     npu_token_list tokens; /* of sequence 0, then perhaps the last one, which is not computed yet */
@@ -39,6 +40,7 @@ typedef struct cli_figures {
     cli_end end;
     uint32_t prompt_tokens, tokens;
     uint32_t reused; /* of the prompt: what was in the context already */
+    bool cut;        /* the grammar's text is not whole */
     double prefill_s, decode_s;
 } cli_figures;
 

@@ -14,8 +14,8 @@ enum {
 
 static const cli_command commands[] = {
     {"run", "", "answer or continue a prompt; interactive on a terminal without one",
-     CONTEXT_GROUPS | CLI_PROMPT | CLI_GEN | CLI_TEMPLATE | CLI_SAMPLE | CLI_SEED | CLI_JSON, 0, cli_run},
-    {"bench", "", "measure prefill and decode speed", CONTEXT_GROUPS | CLI_BENCH | CLI_JSON, 0, cli_bench},
+     CONTEXT_GROUPS | CLI_PROMPT | CLI_GEN | CLI_TEMPLATE | CLI_SCHEMA | CLI_SAMPLE | CLI_SEED | CLI_JSON, 0, cli_run},
+    {"bench", "", "measure prefill and decode speed", CONTEXT_GROUPS | CLI_BENCH | CLI_SCHEMA | CLI_JSON, 0, cli_bench},
     {"logits", "", "write the logits after every given token", CONTEXT_GROUPS | CLI_IDS | CLI_OUTPUT | CLI_LOGITS, 0,
      cli_logits},
     {"tokenize", "", "text to token ids, or back", CLI_MODEL | CLI_PROMPT | CLI_IDS | CLI_TOKENIZE, 0, cli_tokenize},

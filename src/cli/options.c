@@ -114,6 +114,7 @@ static int check_contradictions(const cli_options *o) {
         {CLI_OPT_detokenize, CLI_OPT_no_special},
         {CLI_OPT_raw, CLI_OPT_system},
         {CLI_OPT_raw, CLI_OPT_template},
+        {CLI_OPT_json_mode, CLI_OPT_json_schema},
         {CLI_OPT_mirostat, CLI_OPT_top_k},
         {CLI_OPT_mirostat, CLI_OPT_top_p},
         {CLI_OPT_mirostat, CLI_OPT_min_p},

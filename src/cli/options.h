@@ -30,6 +30,7 @@ enum {
     CLI_TEMPLATE = 1 << 17,
     CLI_MESSAGES = 1 << 18,
     CLI_ARCH = 1 << 19,
+    CLI_SCHEMA = 1 << 20,
 };
 
 enum { CLI_LIST_MAX = 32, CLI_POSITIONAL_MAX = 2 };

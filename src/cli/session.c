@@ -205,6 +205,18 @@ int cli_open_context(const cli_options *o, cli_session *session) {
     return npu_context_open(session->model, &params, &session->context, &err) == NPU_OK ? 0 : cli_fail(&err);
 }
 
+int cli_open_grammar(const npu_model *model, const char *schema_path, bool any_object, npu_grammar **out) {
+    char *schema = NULL;
+    size_t size = 0;
+    npu_error err = {0};
+    *out = NULL;
+    if (!schema_path && !any_object) return 0;
+    int bad = schema_path ? cli_read_file(schema_path, &schema, &size) : 0;
+    if (!bad && npu_grammar_create(model, schema, size, out, &err) != NPU_OK) bad = cli_fail(&err);
+    free(schema);
+    return bad;
+}
+
 void cli_close(cli_session *session) {
     npu_context_close(session->context);
     npu_model_close(session->model);

@@ -1,0 +1,14 @@
+/* What the files of npu bench share. */
+#ifndef NPU_CLI_BENCH_H
+#define NPU_CLI_BENCH_H
+
+#include "cli/cli.h"
+
+/* Token ids that are the same in every run and on every machine. */
+void cli_bench_fill(npu_row *rows, uint32_t n, uint32_t n_vocab);
+double cli_bench_median(double *values, int n); /* sorts them */
+
+/* Measures decoding with --json-schema and without, after |prompt| tokens. Returns 0 or an exit code after printing. */
+int cli_bench_schema(const cli_options *o, cli_session *session, uint32_t prompt, uint32_t gen, int runs);
+
+#endif
