@@ -2,6 +2,9 @@
 // both sides do the same work with the same context and KV type. Not part of npu; scripts/peer-llama builds it.
 //   peer bench  FILE THREADS CTX PROMPT GEN RUNS   prints one JSON line: median tok/s of prefill and of decode
 //   peer logits FILE THREADS CTX ID,ID,… OUT.f32   writes the logits after every given token, [n][vocab] float32
+//   peer tokens FILE SPECIAL   strings on standard input, each a little-endian 32-bit length and bytes: the ids of each
+//   on
+//                              a line; SPECIAL 1: names of special tokens count; FILE may hold a vocabulary alone
 #include <llama.h>
 
 #include <stdio.h>
@@ -78,10 +81,38 @@ static int logits(struct llama_context *ctx, int vocab, char *list, const char *
     return bad;
 }
 
+static int tokens(const char *file, int special) {
+    struct llama_model_params params = llama_model_default_params();
+    params.vocab_only = true;
+    struct llama_model *model = llama_model_load_from_file(file, params);
+    uint32_t n;
+    int bad = !model;
+    while (!bad && fread(&n, sizeof n, 1, stdin) == 1) {
+        char *text = malloc((size_t)n + 1);
+        int most = 2 * (int)n + 16;
+        llama_token *ids = malloc((size_t)most * sizeof *ids);
+        bad = !text || !ids || fread(text, 1, n, stdin) != n;
+        int count = bad ? 0 : llama_tokenize(llama_model_get_vocab(model), text, (int32_t)n, ids, most, false, special);
+        if (count < 0) bad = 1;
+        for (int i = 0; i < count; i++) printf("%s%d", i ? "," : "", (int)ids[i]);
+        putchar('\n');
+        free(ids);
+        free(text);
+    }
+    llama_model_free(model);
+    return bad;
+}
+
 int main(int argc, char **argv) {
     int is_bench = argc == 8 && !strcmp(argv[1], "bench");
+    if (argc == 4 && !strcmp(argv[1], "tokens")) {
+        llama_log_set(quiet, NULL);
+        llama_backend_init();
+        return tokens(argv[2], atoi(argv[3]));
+    }
     if (!is_bench && !(argc == 7 && !strcmp(argv[1], "logits"))) {
-        fputs("usage: peer bench FILE THREADS CTX PROMPT GEN RUNS | peer logits FILE THREADS CTX IDS OUT.f32\n",
+        fputs("usage: peer bench FILE THREADS CTX PROMPT GEN RUNS | peer logits FILE THREADS CTX IDS OUT.f32 | "
+              "peer tokens FILE SPECIAL\n",
               stderr);
         return 2;
     }

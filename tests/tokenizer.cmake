@@ -5,3 +5,4 @@ target_link_libraries(tokenizer_tool PRIVATE npu_static npu_flags)
 
 npu_python_test(tokenizer_real tokenizer_real.py $<TARGET_FILE:tokenizer_tool> SERIAL)
 npu_python_test(tokenizer_peer tokenizer_peer.py $<TARGET_FILE:tokenizer_tool>)
+npu_python_test(tokenizer_random tokenizer_random.py $<TARGET_FILE:tokenizer_tool>)

@@ -1,0 +1,136 @@
+"""Random strings through every tokenizer: the same ids as the peer gives.
+
+    tokenizer_random.py TOOL         1 000 strings a tokenizer against tests/data/tokenizer_ids.json.xz; in the full tier
+                                     20 000 others against the peer itself (scripts/peer-llama)
+    tokenizer_random.py TOOL make    makes that file with the peer
+
+TOOL is tests/tokenizer_tool of the build. The vocabularies are the peer's test files; pre-tokenizers without one of their own
+are compared by giving another's vocabulary their name, on both sides. Every second string is encoded with special tokens.
+"""
+import concurrent.futures
+import json
+import lzma
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+from npu_test import FULL, SOURCE, not_available
+
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "npu"
+DATA = SOURCE / "tests/data/tokenizer_ids.json.xz"
+OTHERS = {"qwen2": ["deepseek-v3", "smollm", "minicpm5", "hunyuan", "exaone4", "hunyuan-dense", "bloom", "seed-coder"],
+          "llama-bpe": ["tekken", "gpt-4o", "llama3", "glm4", "llama4", "viking", "chatglm-bpe"]}
+SPECIAL = ["<s>", "</s>", "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|begin_of_text|>", "<|eot_id|>", "[CLS]", "[SEP]",
+           "<unk>", "<bos>", "<eos>", "<0x41>", "<|end|>", "<|user|>", "[INST]", "\u2581", "<mask>", "<|fim_prefix|>"]
+WORDS = ["the", "The", "THE", "don't", "I'LL", "we've", "hello", "World", "x86_64", "3.14159", "1234567", "caf\u00e9", "stra\u00dfe",
+         "\u0645\u0631\u062d\u0628\u0627", "\u4f60\u597d\u4e16\u754c", "\u3053\u3093\u306b\u3061\u306f", "\uc548\ub155", "\u0928\u092e\u0938\u094d\u0924\u0947", "\u041f\u0440\u0438\u0432\u0435\u0442", "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35",
+         "\U0001F600\U0001F3FD", "\U0001F468\u200d\U0001F469", "#include", "foo_bar()", "camelCaseWord", "HTTPServer", "a\u0301e\u0308", "\u212b", "\ufb01"]
+SPACES = [" ", " ", " ", "  ", "\n", "\r\n", "\t", "\n\n", "   ", " \n", "\u00a0", "\u3000", "\u2028", "\u0085", ""]
+
+
+def character(r):
+    kind = r.randrange(8)
+    if kind < 2:
+        return chr(r.randrange(0x20, 0x7F))
+    if kind == 2:
+        return chr(r.randrange(0x80, 0x3000))
+    if kind == 3:
+        return chr(r.choice([r.randrange(0x300, 0x370), r.randrange(0x4E00, 0xA000), r.randrange(0xAC00, 0xD7A4)]))
+    if kind == 4:
+        return chr(r.randrange(0xE000, 0x10000))
+    if kind == 5:
+        return chr(r.randrange(0x10000, 0x110000))
+    if kind == 6:
+        return chr(r.randrange(1, 0x20))
+    return r.choice("0123456789.,;:!?'\"()[]{}<>/\\|@#$%^&*-_=+~`")
+
+
+def string(seed, i):
+    r = random.Random(seed * 1000003 + i)
+    kind = r.randrange(10)
+    if kind < 4:
+        parts = [r.choice(WORDS) + r.choice(SPACES) for _ in range(r.randrange(1, 7))]
+    elif kind < 6:
+        parts = [character(r) for _ in range(r.randrange(1, 25))]
+    elif kind < 8:
+        parts = [r.choice([character(r), r.choice(WORDS), r.choice(SPACES), r.choice(SPECIAL)]) for _ in range(r.randrange(1, 9))]
+    elif kind == 8:
+        parts = [character(r) * r.choice([2, 3, 4, 7, 16, 33])] + [r.choice(WORDS)]
+    else:
+        parts = [" " * r.randrange(9), r.choice(WORDS), "\n" * r.randrange(5), " " * r.randrange(6), r.choice(SPECIAL), "1" * r.randrange(9)]
+    text = "".join(parts).encode("utf-8", "surrogatepass")
+    if seed != 1 and i % 5000 == 7:
+        text = character(r).encode("utf-8", "surrogatepass") * 10000
+    return text
+
+
+def vocabulary(folder, models, name):
+    """The file of a tokenizer; NAME@PRE is NAME's with another pre-tokenizer."""
+    base, _, pre = name.partition("@")
+    path = models / f"ggml-vocab-{base}.gguf"
+    if not pre:
+        return path
+    data, key = path.read_bytes(), b"tokenizer.ggml.pre" + struct.pack("<I", 8)
+    at = data.index(key) + len(key)
+    old, = struct.unpack_from("<Q", data, at)
+    made = folder / f"{base}-{pre}.gguf"
+    made.write_bytes(data[:at] + struct.pack("<Q", len(pre)) + pre.encode() + data[at + 8 + old:])
+    return made
+
+
+def ids(command, special, path, strings):
+    data = b"".join(struct.pack("<I", len(s)) + s for s in strings)
+    run = subprocess.run(command(path, special), input=data, capture_output=True, timeout=1500)
+    lines = run.stdout.decode().split("\n")[:-1]
+    assert run.returncode == 0 and len(lines) == len(strings), (path, run.stderr.decode(errors="replace")[-500:])
+    return lines
+
+
+def both(command, path, strings):
+    out = [None] * len(strings)
+    for special in (0, 1):
+        out[special::2] = ids(command, special, path, strings[special::2])
+    return out
+
+
+def main(tool, make):
+    folders = sorted(CACHE.glob("peer-llama-*/llama_cpp_python-*/vendor/llama.cpp/models"))
+    if not folders:
+        not_available("the peer's vocabulary files (scripts/peer-llama)")
+    peer = folders[-1].parents[3] / "bin/peer"
+    ours = lambda path, special: [tool, path] + ["special"] * special  # noqa: E731
+    theirs = lambda path, special: [peer, "tokens", path, str(special)]  # noqa: E731
+    names = [p.stem.removeprefix("ggml-vocab-") for p in sorted(folders[-1].glob("ggml-vocab-*.gguf"))]
+    names += [f"{base}@{pre}" for base, pres in OTHERS.items() for pre in pres]
+    with_peer = make or FULL
+    if with_peer and not peer.exists():
+        not_available("the peer (scripts/peer-llama)")
+    kept = {} if make or not DATA.exists() else json.loads(lzma.decompress(DATA.read_bytes()))
+    seed, count = (2, 20000) if FULL and not make else (1, 1000)
+    strings = [string(seed, i) for i in range(count)]
+
+    with tempfile.TemporaryDirectory() as d:
+        def one(name):
+            path = vocabulary(pathlib.Path(d), folders[-1], name)
+            wanted = both(theirs, path, strings) if with_peer else kept.get(name)
+            return name, wanted, both(ours, path, strings)
+        failed = 0
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for name, wanted, got in pool.map(one, names):
+                bad = [i for i in range(count) if wanted is None or wanted[i] != got[i]]
+                failed += bool(bad)
+                kept[name] = wanted
+                for i in bad[:2]:
+                    print(f"{name}: {len(bad)} of {count} differ: {strings[i]!r}\n  ours   {got[i][:300]}\n  theirs {wanted and wanted[i][:300]}")
+    if make:
+        DATA.write_bytes(lzma.compress(json.dumps(kept).encode(), preset=9))
+    print(f"{len(names) - failed} of {len(names)} tokenizers agree on {count} strings each")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:] == ["make"]))
