@@ -31,16 +31,23 @@ static inline HVX_Vector dot_result(HVX_Vector acc) {
 
 #else
 
-static inline HVX_VectorPair dot_widen(HVX_Vector h) {
+HVX_F32_INLINE HVX_VectorPair dot_widen(HVX_Vector h) {
     return hvx_f32_widen(h);
 }
-static inline HVX_Vector dot_term(HVX_Vector acc, HVX_Vector sums, HVX_Vector dw, float dx) {
-    return hvx_f32_fma(hvx_f32_mul(dw, hvx_f32_splat(dx)), hvx_f32_from_i32(sums), acc);
+HVX_F32_INLINE HVX_Vector dot_term(HVX_Vector acc, HVX_Vector sums, HVX_Vector dw, float dx) {
+    HVX_Vector x = hvx_f32_from_i32(sums);
+#ifdef HTP_BUILD_QEMU
+    hvx_f32_lanes y; /* both operations while a lane is out of its vector */
+    HVX_F32_LANES y.f[i] = __builtin_fmaf(hvx_f32_lane(dw, i) * dx, hvx_f32_lane(x, i), hvx_f32_lane(acc, i));
+    return hvx_f32_join(&y);
+#else
+    return hvx_f32_fma(hvx_f32_mul(dw, hvx_f32_splat(dx)), x, acc);
+#endif
 }
-static inline HVX_Vector dot_min_term(HVX_Vector acc, HVX_Vector m, float s) {
+HVX_F32_INLINE HVX_Vector dot_min_term(HVX_Vector acc, HVX_Vector m, float s) {
     return hvx_f32_fma(m, hvx_f32_splat(s), acc);
 }
-static inline HVX_Vector dot_result(HVX_Vector acc) {
+HVX_F32_INLINE HVX_Vector dot_result(HVX_Vector acc) {
     return acc;
 }
 

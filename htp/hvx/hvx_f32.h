@@ -21,6 +21,9 @@
 #error "one of HTP_BUILD_NATIVE, HTP_BUILD_QEMU, HTP_BUILD_REAL must be defined"
 #endif
 
+/* No vector register survives a call, so a function that is not inlined costs its caller vector stores. */
+#define HVX_F32_INLINE static inline __attribute__((always_inline))
+
 static inline HVX_Vector hvx_f32_splat(float x) {
     return Q6_V_vsplat_R((int32_t)npu_float_bits(x));
 }
@@ -47,52 +50,60 @@ static inline void hvx_f32_store(float *p, HVX_Vector x) {
 
 #elif defined HTP_BUILD_QEMU
 
+/* qemu stores a vector byte by byte, at the price of a hundred float instructions, while vextract costs next to
+ * nothing: so lanes leave a vector by vextract, and enter one by scalar stores and a vector load. */
 typedef union {
     HVX_Vector v;
     float f[32];
     int32_t w[32];
-    uint16_t h[64];
 } hvx_f32_lanes;
 
-#define HVX_F32_2(name, ...)                                    \
-    static inline HVX_Vector name(HVX_Vector u, HVX_Vector v) { \
-        hvx_f32_lanes a = {u}, b = {v};                         \
-        for (int i = 0; i < 32; i++) a.f[i] = __VA_ARGS__;      \
-        return a.v;                                             \
+/* By hand: of the intrinsic the compiler makes a vector store and a load. */
+HVX_F32_INLINE int32_t hvx_f32_lane_bits(HVX_Vector x, int i) {
+    int32_t bits;
+    __asm__("%0 = vextract(%1, %2)" : "=r"(bits) : "v"(x), "r"(4 * i));
+    return bits;
+}
+HVX_F32_INLINE float hvx_f32_lane(HVX_Vector x, int i) {
+    return npu_bits_float((uint32_t)hvx_f32_lane_bits(x, i));
+}
+/* Hidden from the compiler, which would put the lanes together with an insertion and a rotation each. */
+HVX_F32_INLINE HVX_Vector hvx_f32_join(hvx_f32_lanes *x) {
+    __asm__("" : "+m"(*x));
+    return x->v;
+}
+
+#define HVX_F32_LANES _Pragma("GCC unroll 32") for (int i = 0; i < 32; i++)
+#define HVX_F32_2(name, ...)                                            \
+    HVX_F32_INLINE HVX_Vector name(HVX_Vector u, HVX_Vector v) {        \
+        hvx_f32_lanes y;                                                \
+        HVX_F32_LANES {                                                 \
+            const float a = hvx_f32_lane(u, i), b = hvx_f32_lane(v, i); \
+            y.f[i] = __VA_ARGS__;                                       \
+        }                                                               \
+        return hvx_f32_join(&y);                                        \
     }
-HVX_F32_2(hvx_f32_add, a.f[i] + b.f[i])
-HVX_F32_2(hvx_f32_sub, a.f[i] - b.f[i])
-HVX_F32_2(hvx_f32_mul, a.f[i] * b.f[i])
-HVX_F32_2(hvx_f32_div, a.f[i] / b.f[i])
-HVX_F32_2(hvx_f32_max, a.f[i] > b.f[i] || a.f[i] != a.f[i] ? a.f[i] : b.f[i])
-HVX_F32_2(hvx_f32_min, a.f[i] < b.f[i] || a.f[i] != a.f[i] ? a.f[i] : b.f[i])
+HVX_F32_2(hvx_f32_add, a + b)
+HVX_F32_2(hvx_f32_sub, a - b)
+HVX_F32_2(hvx_f32_mul, (a * b))
+HVX_F32_2(hvx_f32_div, a / b)
+HVX_F32_2(hvx_f32_max, a > b || a != a ? a : b)
+HVX_F32_2(hvx_f32_min, a < b || a != a ? a : b)
 #undef HVX_F32_2
 
-static inline HVX_Vector hvx_f32_fma(HVX_Vector u, HVX_Vector v, HVX_Vector w) {
-    hvx_f32_lanes a = {u}, b = {v}, c = {w};
-    for (int i = 0; i < 32; i++) c.f[i] = __builtin_fmaf(a.f[i], b.f[i], c.f[i]);
-    return c.v;
+HVX_F32_INLINE HVX_Vector hvx_f32_fma(HVX_Vector u, HVX_Vector v, HVX_Vector w) {
+    hvx_f32_lanes y;
+    HVX_F32_LANES y.f[i] = __builtin_fmaf(hvx_f32_lane(u, i), hvx_f32_lane(v, i), hvx_f32_lane(w, i));
+    return hvx_f32_join(&y);
 }
-static inline HVX_Vector hvx_f32_from_i32(HVX_Vector x) {
-    hvx_f32_lanes a = {x};
-    for (int i = 0; i < 32; i++) a.f[i] = (float)a.w[i];
-    return a.v;
-}
-static inline HVX_VectorPair hvx_f32_widen(HVX_Vector x) {
-    hvx_f32_lanes h = {x}, even, odd;
+HVX_F32_INLINE HVX_Vector hvx_f32_narrow(HVX_VectorPair x) {
+    HVX_Vector even = Q6_V_lo_W(x), odd = Q6_V_hi_W(x);
+    hvx_f32_lanes h;
     for (int i = 0; i < 32; i++) {
-        even.f[i] = npu_half_to_float(h.h[2 * i]);
-        odd.f[i] = npu_half_to_float(h.h[2 * i + 1]);
+        uint32_t low = npu_float_to_half(hvx_f32_lane(even, i)), high = npu_float_to_half(hvx_f32_lane(odd, i));
+        h.w[i] = (int32_t)(low | high << 16);
     }
-    return Q6_W_vcombine_VV(odd.v, even.v);
-}
-static inline HVX_Vector hvx_f32_narrow(HVX_VectorPair x) {
-    hvx_f32_lanes even = {Q6_V_lo_W(x)}, odd = {Q6_V_hi_W(x)}, h;
-    for (int i = 0; i < 32; i++) {
-        h.h[2 * i] = npu_float_to_half(even.f[i]);
-        h.h[2 * i + 1] = npu_float_to_half(odd.f[i]);
-    }
-    return h.v;
+    return hvx_f32_join(&h);
 }
 
 #else
@@ -137,20 +148,6 @@ static inline HVX_Vector hvx_f32_max(HVX_Vector a, HVX_Vector b) {
 static inline HVX_Vector hvx_f32_min(HVX_Vector a, HVX_Vector b) {
     return Q6_Vsf_vmin_VsfVsf(a, b);
 }
-/* Below v73 by integer instructions: a sum with 1.5 * 2^23 would stay unnormalised in qf32 and lose the last bit. Exact
- * for |x| < 2^24. */
-static inline HVX_Vector hvx_f32_from_i32(HVX_Vector x) {
-#if __HVX_ARCH__ >= 73
-    return Q6_Vsf_equals_Vw(x);
-#else
-    HVX_Vector size = Q6_Vw_vabs_Vw(x), shift = Q6_Vw_vnormamt_Vw(size), zero = Q6_V_vzero();
-    HVX_Vector significand = Q6_Vuw_vlsr_VuwR(Q6_Vw_vasl_VwVw(size, shift), 7); /* the leading bit is bit 23 */
-    HVX_Vector exponent = Q6_Vw_vasl_VwR(Q6_Vw_vsub_VwVw(Q6_V_vsplat_R(126 + 30), shift), 23);
-    HVX_Vector bits = Q6_Vw_vadd_VwVw(significand, exponent);
-    bits = Q6_V_vor_VV(bits, Q6_V_vand_VV(x, Q6_V_vsplat_R((int32_t)0x80000000u)));
-    return Q6_V_vmux_QVV(Q6_Q_vcmp_eq_VwVw(x, zero), zero, bits);
-#endif
-}
 static inline HVX_VectorPair hvx_f32_widen(HVX_Vector h) {
     HVX_VectorPair q = Q6_Wqf32_vmpy_VhfVhf(h, Q6_Vh_vsplat_R(0x3c00));
     return Q6_W_vcombine_VV(Q6_Vsf_equals_Vqf32(Q6_V_hi_W(q)), Q6_Vsf_equals_Vqf32(Q6_V_lo_W(q)));
@@ -161,6 +158,44 @@ static inline HVX_Vector hvx_f32_narrow(HVX_VectorPair x) {
         Q6_W_vcombine_VV(Q6_Vqf32_vadd_VsfVsf(Q6_V_hi_W(x), zero), Q6_Vqf32_vadd_VsfVsf(Q6_V_lo_W(x), zero)));
 }
 
+#endif
+
+/* Exact for |x| < 2^24. */
+#if defined HTP_BUILD_REAL && __HVX_ARCH__ >= 73
+HVX_F32_INLINE HVX_Vector hvx_f32_from_i32(HVX_Vector x) {
+    return Q6_Vsf_equals_Vw(x);
+}
+#elif !defined HTP_BUILD_NATIVE
+/* By integer instructions. Real builds below v73: a sum with 1.5 * 2^23 would stay unnormalised in qf32 and lose the
+ * last bit. qemu: one such instruction costs what one lane's conversion costs. */
+HVX_F32_INLINE HVX_Vector hvx_f32_from_i32(HVX_Vector x) {
+    HVX_Vector size = Q6_Vw_vabs_Vw(x), shift = Q6_Vw_vnormamt_Vw(size);
+    HVX_Vector significand = Q6_Vuw_vlsr_VuwR(Q6_Vw_vasl_VwVw(size, shift), 7); /* the leading bit is bit 23 */
+    HVX_Vector exponent = Q6_Vw_vasl_VwR(Q6_Vw_vsub_VwVw(Q6_V_vsplat_R(126 + 30), shift), 23);
+    HVX_Vector not_zero = Q6_Vw_vasr_VwR(Q6_Vw_vsub_VwVw(Q6_V_vzero(), size), 31);
+    HVX_Vector bits = Q6_V_vand_VV(Q6_Vw_vadd_VwVw(significand, exponent), not_zero);
+    return Q6_V_vor_VV(bits, Q6_V_vand_VV(x, Q6_V_vsplat_R((int32_t)0x80000000u)));
+}
+#endif
+
+#ifdef HTP_BUILD_QEMU
+/* By integer instructions too, and without predicates, which cost more. |x| has the half in the upper half of a word.
+ */
+HVX_F32_INLINE HVX_Vector hvx_f32_from_upper_half(HVX_Vector x) {
+    HVX_Vector sign = Q6_V_vand_VV(x, Q6_V_vsplat_R((int32_t)0x80000000u)), zero = Q6_V_vzero();
+    HVX_Vector size = Q6_Vuw_vlsr_VuwR(Q6_V_vxor_VV(x, sign), 3), bias = Q6_V_vsplat_R(112 << 23);
+    HVX_Vector is_small = Q6_Vw_vasr_VwR(Q6_Vw_vsub_VwVw(size, Q6_V_vsplat_R(1 << 23)), 31); /* subnormal or zero */
+    HVX_Vector is_special = Q6_Vw_vasr_VwR(Q6_Vw_vsub_VwVw(Q6_V_vsplat_R((31 << 23) - 1), size), 31); /* Inf, NaN */
+    HVX_Vector not_zero = Q6_Vw_vasr_VwR(Q6_Vw_vsub_VwVw(zero, size), 31);
+    HVX_Vector normal = Q6_Vw_vadd_VwVw(Q6_Vw_vadd_VwVw(size, bias), Q6_V_vand_VV(bias, is_special));
+    HVX_Vector small = Q6_Vw_vsub_VwVw(hvx_f32_from_i32(size), Q6_V_vand_VV(Q6_V_vsplat_R(37 << 23), not_zero));
+    HVX_Vector bits = Q6_V_vxor_VV(normal, Q6_V_vand_VV(Q6_V_vxor_VV(normal, small), is_small));
+    return Q6_V_vor_VV(bits, sign);
+}
+HVX_F32_INLINE HVX_VectorPair hvx_f32_widen(HVX_Vector x) {
+    HVX_Vector odd = Q6_V_vand_VV(x, Q6_V_vsplat_R((int32_t)0xffff0000u));
+    return Q6_W_vcombine_VV(hvx_f32_from_upper_half(odd), hvx_f32_from_upper_half(Q6_Vw_vasl_VwR(x, 16)));
+}
 #endif
 
 /* What the macros and functions above do, beyond their names:

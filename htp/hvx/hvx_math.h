@@ -10,9 +10,9 @@
 
 /* A lane at a time: there every vector operation would go through memory. */
 static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
-    hvx_f32_lanes a = {x};
-    for (int i = 0; i < 32; i++) a.f[i] = npu_expf(a.f[i]);
-    return a.v;
+    hvx_f32_lanes y;
+    for (int i = 0; i < 32; i++) y.f[i] = npu_expf(hvx_f32_lane(x, i));
+    return hvx_f32_join(&y);
 }
 
 #else
