@@ -107,7 +107,7 @@ static npu__value *path(npu__interp *in, npu__value *v, const npu__value *attrib
         npu__value *key = npu__copy_string(&in->arena, s, n);
         if (!key) return npu__fail_memory(in);
         if (n && n < 10 && strspn(key->u.string.s, "0123456789") == n)
-            key = npu__new_int(&in->arena, atol(key->u.string.s));
+            key = npu__new_int(&in->arena, strtol(key->u.string.s, NULL, 10));
         v = key ? npu__item(in, v, key) : npu__fail_memory(in);
         s += n + 1;
     }

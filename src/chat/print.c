@@ -68,7 +68,7 @@ static bool write_float(npu__interp *in, double x, bool json) {
     int precision = 0;
     do snprintf(s, sizeof s, "%.*e", precision, x);
     while (strtod(s, NULL) != x && ++precision < 17);
-    int exponent = atoi(strchr(s, 'e') + 1);
+    int exponent = (int)strtol(strchr(s, 'e') + 1, NULL, 10);
     if (exponent >= -4 && exponent < 16) {
         snprintf(s, sizeof s, "%.*f", precision > exponent ? precision - exponent : 1, x);
     }

@@ -115,7 +115,7 @@ int cli_bench(const cli_options *given) {
     npu_row *rows = calloc(all, sizeof *rows);
     sample *samples = calloc((size_t)runs, sizeof *samples);
     if (!bad && (!rows || !samples)) bad = cli_fail(&(npu_error){.status = NPU_NO_MEMORY, .code = "bench.memory"});
-    if (!bad) {
+    if (!bad && rows && samples) {
         npu_model_info info;
         npu_model_get_info(session.model, &info);
         cli_catch_interrupt();
@@ -126,7 +126,7 @@ int cli_bench(const cli_options *given) {
             if (i >= 0) samples[i] = s;
         }
     }
-    if (!bad) bad = print_results(&o, &session, samples, runs, prompt, gen, depth);
+    if (!bad && samples) bad = print_results(&o, &session, samples, runs, prompt, gen, depth);
     free(rows);
     free(samples);
     cli_close(&session);

@@ -7,7 +7,7 @@
 
 static int print(const cli_options *o, const npu_chat_prompt *prompt) {
     if (!o->json) {
-        fwrite(prompt->text, 1, prompt->size, stdout);
+        (void)!fwrite(prompt->text, 1, prompt->size, stdout); /* main looks at the stream when the command is done */
         return CLI_EXIT_OK;
     }
     json_t *ids = json_array();

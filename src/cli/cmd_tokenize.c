@@ -20,11 +20,21 @@ static int print_ids(const npu_model *model, const cli_options *o) {
     } else if (npu_model_tokenize(model, text, size, flags, ids, count, &count, &err) != NPU_OK) {
         bad = cli_fail(&err);
     }
-    for (size_t i = 0; !bad && i < count; i++) printf("%s%d", i ? "," : "", ids[i]);
+    for (size_t i = 0; !bad && ids && i < count; i++) printf("%s%d", i ? "," : "", ids[i]);
     if (!bad) putchar('\n');
     free(ids);
     free(text);
     return bad;
+}
+
+static int print_token(const npu_model *model, int32_t id) {
+    size_t len = npu_model_token_bytes(model, id, true, NULL, 0);
+    char *bytes = malloc(len + 1);
+    if (!bytes) return cli_error("out of memory");
+    npu_model_token_bytes(model, id, true, bytes, len);
+    size_t written = fwrite(bytes, 1, len, stdout);
+    free(bytes);
+    return written == len ? 0 : cli_error("can't write to standard output");
 }
 
 static int print_text(const npu_model *model, const cli_options *o) {
@@ -34,19 +44,10 @@ static int print_text(const npu_model *model, const cli_options *o) {
     npu_model_get_info(model, &info);
     int bad = cli_read_ids(o->ids, &ids, &n);
     for (size_t i = 0; !bad && i < n; i++) {
-        char bytes[256];
-        size_t len = 0;
         if ((uint32_t)ids[i] >= info.n_vocab)
             bad = cli_usage("--ids: %d is not below the vocabulary's %u", ids[i], info.n_vocab);
         else
-            len = npu_model_token_bytes(model, ids[i], true, bytes, sizeof bytes);
-        if (!bad && len <= sizeof bytes) {
-            fwrite(bytes, 1, len, stdout);
-        } else if (!bad) {
-            char *whole = malloc(len);
-            if (whole) fwrite(whole, 1, npu_model_token_bytes(model, ids[i], true, whole, len), stdout);
-            free(whole);
-        }
+            bad = print_token(model, ids[i]);
     }
     if (!bad) putchar('\n');
     free(ids);

@@ -12,7 +12,8 @@ enum { FILE_MAX = 1 << 30 };
 static int read_stream(FILE *f, const char *path, char **text, size_t *size) {
     size_t cap = 4096, used = 0, n;
     char *buffer = malloc(cap + 1);
-    while (buffer && (n = fread(buffer + used, 1, cap - used, f)) > 0) {
+    while (buffer && !feof(f) && !ferror(f)) {
+        n = fread(buffer + used, 1, cap - used, f);
         used += n;
         if (used < cap) continue;
         if (cap >= FILE_MAX) {
@@ -89,13 +90,13 @@ int cli_read_ids(const char *list, int32_t **ids, size_t *count) {
     if (list[0] == '@') {
         int bad = cli_read_file(list + 1, &text, &size);
         if (bad) return bad;
-        if (memchr(text, 0, size)) {
+        if (text && memchr(text, 0, size)) {
             free(text);
             return cli_usage("--ids: %s holds a zero byte", list + 1);
         }
         list = text;
     }
-    *ids = malloc((strlen(list) / 2 + 1) * sizeof **ids);
+    *ids = list ? malloc((strlen(list) / 2 + 1) * sizeof **ids) : NULL;
     int bad = *ids ? parse_ids(list, *ids, count) : cli_error("out of memory");
     free(text);
     return bad;

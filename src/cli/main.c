@@ -55,10 +55,13 @@ static void hold_standard_streams(void) {
 /* A result that could not be written (a full disk, a reader that left) is a failure, whatever the command thinks. */
 static int finish(int code) {
     bool failed = ferror(stdout) != 0;
-    errno = 0;
-    failed |= fflush(stdout) != 0;
+    int why = 0;
+    if (fflush(stdout) != 0) {
+        why = errno;
+        failed = true;
+    }
     if (!failed || code != CLI_EXIT_OK) return code;
-    return cli_error("can't write to standard output: %s", errno ? strerror(errno) : "output was lost");
+    return cli_error("can't write to standard output: %s", why ? strerror(why) : "output was lost");
 }
 
 static int run(const cli_command *command, int argc, char **argv) {

@@ -92,10 +92,9 @@ static void on_bus_error(int signal, siginfo_t *info, void *context) {
         sigaction(signal, &standard, NULL);
         return; /* the access is repeated and the standard action taken */
     }
-    ssize_t ignored = write(STDERR_FILENO, "npu: error: ", 12);
-    ignored = write(STDERR_FILENO, path, strlen(path));
-    ignored = write(STDERR_FILENO, text, strlen(text));
-    (void)ignored;
+    (void)!write(STDERR_FILENO, "npu: error: ", 12);
+    (void)!write(STDERR_FILENO, path, strlen(path));
+    (void)!write(STDERR_FILENO, text, strlen(text));
     _exit(CLI_EXIT_FAILED);
 }
 

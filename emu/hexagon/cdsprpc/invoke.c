@@ -100,7 +100,7 @@ static int send_call(int channel, const struct emu_call *call, const remote_arg 
     uint32_t in = REMOTE_SCALARS_INBUFS(call->scalars), buffers = in + REMOTE_SCALARS_OUTBUFS(call->scalars);
     put(&sender, call, sizeof *call);
     put(&sender, list, call->args * sizeof *list);
-    for (uint32_t i = 0; i < in; i++)
+    for (uint32_t i = 0; i < in && i < call->args; i++)
         if (list[i].fd < 0) put(&sender, args[i].buf.pv, args[i].buf.nLen);
     for (uint32_t i = buffers; i < buffers + REMOTE_SCALARS_INHANDLES(call->scalars); i++) put(&sender, &args[i], 8);
     flush(&sender);
@@ -115,7 +115,7 @@ static int receive_answer(int channel, const struct emu_call *call, remote_arg *
     if (emu_stream_read(channel, &answer, sizeof answer) || answer.magic != EMU_CALL_MAGIC) return -1;
     *result = answer.result;
     if (answer.result) return 0;
-    for (uint32_t i = in; i < buffers; i++)
+    for (uint32_t i = in; i < buffers && i < call->args; i++)
         if (list[i].fd < 0 && emu_stream_read(channel, args[i].buf.pv, args[i].buf.nLen)) return -1;
     for (uint32_t i = handles; i < call->args; i++)
         if (emu_stream_read(channel, &args[i], 8)) return -1;

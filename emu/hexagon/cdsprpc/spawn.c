@@ -264,7 +264,6 @@ int emu_session_spawn(struct emu_session *session) {
                 strerror(error));
     } else if (wait_ready(session)) {
         stop_failed(session);
-        error = -1;
     } else {
         start_report(session, FASTRPC_USER_PD_UP);
         return 0;

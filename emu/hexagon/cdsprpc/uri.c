@@ -40,7 +40,7 @@ int emu_uri_read(const char *text, struct emu_uri *uri) {
     domain += strlen("&_dom=");
     id = emu_domain_by_name(domain, strcspn(domain, "&"));
     session = strstr(name, "&_session=");
-    if (session) number = atoi(session + strlen("&_session="));
+    if (session) number = (int)strtol(session + strlen("&_session="), NULL, 10);
     if (id < 0 || number < 0 || number >= EMU_SESSIONS) return AEE_EINVALIDDOMAIN;
     uri->effective_domain = id + EMU_DOMAIN_STEP * number;
     return 0;

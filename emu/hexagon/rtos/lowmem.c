@@ -126,9 +126,15 @@ uint32_t emu_low_take(uint64_t bytes) {
     return at;
 }
 
+/* Takes the memory away again. A page that can't be taken stays readable: harmless, so the answer does not matter. */
+static void close_low(void *memory, uint64_t bytes) {
+    void *at = mmap(memory, (size_t)bytes, PROT_NONE, NO_RESERVE | MAP_FIXED, -1, 0);
+    (void)at;
+}
+
 void emu_low_give(uint32_t address, uint64_t bytes) {
     pthread_mutex_lock(&low.lock);
-    mmap((void *)(uintptr_t)address, (size_t)bytes, PROT_NONE, NO_RESERVE | MAP_FIXED, -1, 0);
+    close_low((void *)(uintptr_t)address, bytes);
     remove_piece(address);
     pthread_mutex_unlock(&low.lock);
 }
@@ -153,6 +159,6 @@ EMU_API void npu_emu_low_free(void *memory) {
     if (!memory) return;
     pthread_mutex_lock(&low.lock);
     bytes = remove_piece(at);
-    if (bytes) mmap(memory, (size_t)bytes, PROT_NONE, NO_RESERVE | MAP_FIXED, -1, 0);
+    if (bytes) close_low(memory, bytes);
     pthread_mutex_unlock(&low.lock);
 }
