@@ -24,7 +24,7 @@ static size_t write_text(npu__machine *m, char *text, uint64_t *random) {
             if (npu__machine_step(m, s, (uint8_t)(first + i), &next, &err) != NPU_OK) return 0;
             if (next != NPU__STATE_DEAD) break;
         }
-        if (i == 256) abort(); /* a state that nothing leads on from is the dead one */
+        if (i == 256) __builtin_trap(); /* a state that nothing leads on from is the dead one */
         text[n] = (char)(first + i);
         s = next;
         if (npu__machine_full(m) && npu__machine_forget(m, &s, &err) != NPU_OK) return 0;
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             size_t n = write_text(m, text, &random);
             if (!n) continue;
             json_t *json = json_loadb(text, n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-            if (!json) abort();
+            if (!json) __builtin_trap();
             json_decref(json);
         }
         npu__machine_free(m);
