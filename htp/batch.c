@@ -112,7 +112,7 @@ static void run_batch(htp_session *s, const npu_wire_request *r, npu_wire_respon
     response->code = htp_map_take(&s->map, npu_wire_buffers(copy), copy->n_buffers, addresses, &response->index);
     if (response->code != NPU_WIRE_OK) return;
     if (!keep_vtcm(s)) response->code = NPU_WIRE_NO_VTCM;
-    for (uint32_t i = 0; i < copy->n_ops && response->code == NPU_WIRE_OK; i++) {
+    for (uint32_t i = 0; i < copy->n_ops && response->code == NPU_WIRE_OK && !htp_machine_idle(); i++) {
         response->code = run_op(s, copy, &npu_wire_ops(copy)[i], &r->step, addresses, &response->index);
         if (response->code != NPU_WIRE_OK) response->op = (int32_t)i;
     }
@@ -121,7 +121,7 @@ static void run_batch(htp_session *s, const npu_wire_request *r, npu_wire_respon
 }
 
 void htp_answer(htp_session *s, const void *message, uint32_t bytes, npu_wire_response *response) {
-    uint64_t usecs = HAP_perf_get_time_us(), cycles = HAP_perf_get_pcycles();
+    uint64_t usecs = HAP_perf_get_time_us(), cycles = HAP_perf_get_pcycles(), mapped = s->map.ever_mapped_bytes;
     npu_wire_request r = {0};
     htp_copy(&r, message, bytes < sizeof r ? bytes : sizeof r);
     *response = (npu_wire_response){.magic = NPU_WIRE_MAGIC,
@@ -136,4 +136,5 @@ void htp_answer(htp_session *s, const void *message, uint32_t bytes, npu_wire_re
         run_batch(s, &r, response);
     response->usecs = (uint32_t)(HAP_perf_get_time_us() - usecs);
     response->cycles = HAP_perf_get_pcycles() - cycles;
+    response->mapped_bytes = s->map.ever_mapped_bytes - mapped;
 }

@@ -69,6 +69,7 @@ static htp_mapping *map_buffer(htp_map *map, const npu_wire_buffer *b) {
         if (p != (void *)-1 && p) {
             *m = (htp_mapping){.address = p, .bytes = b->bytes, .fd = b->fd};
             map->mapped_bytes += b->bytes;
+            map->ever_mapped_bytes += b->bytes;
             return m;
         }
         if (!evict(map)) return 0;

@@ -24,6 +24,7 @@ typedef struct htp_map {
     qurt_mutex_t lock;
     qurt_cond_t released;
     uint64_t window_bytes, mapped_bytes, uses;
+    uint64_t ever_mapped_bytes; /* by the thread that runs batches */
     uint32_t arch;
     htp_mapping entries[2 * NPU_WIRE_MAX_BUFFERS];
 } htp_map;

@@ -31,6 +31,7 @@ void htp_hwinfo(npu_rpc_hwinfo *info) {
         .arch = htp_machine_arch(),
         .threads = count_threads(),
         .vtcm_bytes = total,
+        .window_bytes = htp_machine_window(),
     };
 }
 

@@ -55,7 +55,7 @@ typedef struct npu_wire_response {
     uint32_t index; /* what else was wrong: of a buffer, tensor, row; 0 */
     uint32_t usecs; /* time in the NPU program */
     uint64_t cycles;
-    uint64_t reserved;
+    uint64_t mapped_bytes; /* of buffers that this batch had to map */
 } npu_wire_response;
 
 typedef struct npu_wire_image {

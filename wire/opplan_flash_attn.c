@@ -4,6 +4,8 @@
 #include "wire/format.h"
 #include "wire/image.h"
 
+enum { MAX_ROWS = 1 << 16 };
+
 static int is_state(const npu_tensor *t, uint32_t heads, uint32_t cells) {
     return (npu_opplan_plain(t, NPU_TYPE_F16) || npu_opplan_plain(t, NPU_TYPE_F32)) && t->ne[1] == heads &&
            t->ne[2] == cells && t->ne[3] == 1 && t->rows_of == NPU_ROWS_FIXED && t->nb[2] < 1u << 24 &&
@@ -36,6 +38,8 @@ const char *npu_opplan_flash_attn(const npu_op *op, const npu_tensor *tensors, c
     a->group = q->ne[1] / k->ne[1];
     a->k_slot_bytes = 32 * k->ne[0] * (k->type == NPU_TYPE_F32 ? 4 : 2);
     a->v_slot_bytes = 32 * v->ne[0] * (v->type == NPU_TYPE_F32 ? 4 : 2);
+    if (q->ne[2] > MAX_ROWS) return "attention of too many rows at once";
+    a->head.scratch_shared_bytes = npu_round_up(q->ne[2] * 8, NPU_VECTOR_BYTES); /* the spans */
     a->head.kernel = 1;
     a->head.depth = 2;
     for (a->rows = q->ne[2] < 8 ? (q->ne[2] ? q->ne[2] : 1) : 8; a->rows; a->rows--) {
@@ -46,7 +50,9 @@ const char *npu_opplan_flash_attn(const npu_op *op, const npu_tensor *tensors, c
         uint64_t bytes = a->head.depth * (uint64_t)(a->k_slot_bytes + a->v_slot_bytes) +
                          2ull * k->ne[0] * NPU_VECTOR_BYTES + 32ull * v->ne[0] * 4 + 2 * states * v->ne[0] * 4;
         uint64_t scratch = npu_round_up((uint32_t)states * 16, NPU_VECTOR_BYTES);
-        if (bytes * a->head.threads > hw->vtcm_bytes || scratch * a->head.threads > NPU_SCRATCH_BYTES) continue;
+        if (bytes * a->head.threads > hw->vtcm_bytes ||
+            scratch * a->head.threads > NPU_SCRATCH_BYTES - a->head.scratch_shared_bytes)
+            continue;
         a->head.vtcm_thread_bytes = (uint32_t)bytes;
         a->head.scratch_thread_bytes = (uint32_t)scratch;
         return NULL;

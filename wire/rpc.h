@@ -27,6 +27,7 @@ typedef struct npu_rpc_hwinfo {
     uint32_t threads;
     uint32_t vtcm_bytes;
     uint32_t hmx;
+    uint64_t window_bytes; /* address space for the host's buffers; 0 = the program can't know, see the host's table */
 } npu_rpc_hwinfo;
 
 typedef struct npu_rpc_start {
@@ -48,7 +49,7 @@ typedef struct npu_rpc_munmap {
     uint32_t reserved;
 } npu_rpc_munmap;
 
-_Static_assert(sizeof(npu_rpc_hwinfo) == 24 && sizeof(npu_rpc_start) == 64 && sizeof(npu_rpc_munmap) == 8,
+_Static_assert(sizeof(npu_rpc_hwinfo) == 32 && sizeof(npu_rpc_start) == 64 && sizeof(npu_rpc_munmap) == 8,
                "wire layout");
 
 #endif

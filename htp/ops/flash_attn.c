@@ -18,6 +18,7 @@ typedef struct state {
 typedef struct attn {
     htp_op *o;
     const npu_kernel_attn *k;
+    const int32_t *spans; /* [rows][2], a private copy: the host can change its own at any time */
     uint32_t d, dv, rows, tasks;
 } attn;
 
@@ -34,7 +35,7 @@ typedef struct attn_thread {
 } attn_thread;
 
 static const int32_t *span(const attn *a, uint32_t row) {
-    return (const int32_t *)(a->o->src_data[3] + row * a->o->src[3].nb[1]);
+    return a->spans + 2 * (uint64_t)row;
 }
 
 static uint32_t load_block(void *job, uint64_t block, uint32_t slot) {
@@ -235,8 +236,11 @@ static void run_tasks(void *job, unsigned thread) {
 void htp_flash_attn(htp_op *o) {
     attn a = {.o = o, .k = o->kernel, .d = o->src[0].ne[0], .dv = o->src[2].ne[0], .rows = o->src[0].ne[2]};
     htp_memory_refresh(o->src_data[3], (a.rows - 1) * o->src[3].nb[1] + 8);
+    int32_t *spans = (int32_t *)o->session->scratch;
+    a.spans = spans;
     for (uint32_t row = 0; row < a.rows; row++) {
-        const int32_t *s = span(&a, row);
+        int32_t *s = spans + 2 * (uint64_t)row;
+        htp_copy(s, o->src_data[3] + row * o->src[3].nb[1], 8);
         if (s[0] < 0 || s[1] < 0 || (uint64_t)s[0] + (uint64_t)s[1] > o->src[1].ne[2]) {
             htp_op_fail(o, NPU_WIRE_BAD_SPAN, row);
             return;

@@ -9,7 +9,7 @@
 
 /* Where a unit with a bad id reads or writes: nowhere. The op has failed by then. */
 static int id_of(const htp_rows *r, const htp_unit *u, uint32_t limit, uint32_t code, uint32_t *id) {
-    *id = ((const uint32_t *)r->o->src_data[1])[u->row];
+    *id = ((const volatile uint32_t *)r->o->src_data[1])[u->row]; /* read once: the host can change it at any time */
     if (*id < limit) return 1;
     htp_op_fail(r->o, code, (uint32_t)u->row);
     return 0;

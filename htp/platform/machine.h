@@ -31,6 +31,12 @@ static inline uint32_t htp_machine_arch(void) {
 static inline void htp_machine_event(const char *name) {
     (void)name;
 }
+static inline uint64_t htp_machine_window(void) {
+    return 0;
+}
+static inline int htp_machine_idle(void) {
+    return 0;
+}
 
 #else
 
@@ -39,6 +45,8 @@ uint32_t npu_emu_dmpoll(void);
 void npu_emu_dccleaninva(const void *address);
 uint32_t npu_emu_arch(void);
 void npu_emu_event(const char *name);
+uint64_t npu_emu_window(void);
+int npu_emu_idle(void);
 void *npu_emu_low_alloc(uint32_t bytes, uint32_t align);
 void npu_emu_low_free(void *memory);
 
@@ -64,6 +72,13 @@ static inline uint32_t htp_machine_arch(void) {
 }
 static inline void htp_machine_event(const char *name) {
     npu_emu_event(name);
+}
+static inline uint64_t htp_machine_window(void) {
+    return npu_emu_window();
+}
+/* Whether batches are to be answered without running their ops: what the host costs by itself is measured so. */
+static inline int htp_machine_idle(void) {
+    return npu_emu_idle();
 }
 
 #endif

@@ -108,11 +108,15 @@ NPU_API npu_status npu_context_reset(npu_context *context, npu_error *err);
 
 /* What was done since the context was opened. */
 typedef struct npu_counters {
-    uint64_t steps, rows;            /* graph runs, and rows in them */
-    uint64_t ops_device, ops_host;   /* ops run on the NPU, and on the CPU */
-    uint64_t ops_fallback;           /* of ops_host: those that a device context left to the CPU */
-    uint64_t batches, syncs;         /* submits, and changes of ownership */
-    uint64_t weight_bytes_per_token; /* read by one decode step */
+    uint64_t steps, rows;                    /* graph runs, and rows in them */
+    uint64_t ops_device, ops_host;           /* ops run on the NPU, and on the CPU */
+    uint64_t ops_fallback;                   /* of ops_host: those that a device context left to the CPU */
+    uint64_t batches, syncs;                 /* submits, and changes of ownership */
+    uint64_t weight_bytes_per_token;         /* read by one decode step */
+    uint64_t bytes_to_device, bytes_to_host; /* of tensors that changed their owner */
+    uint64_t messages, message_bytes;        /* to the NPU */
+    uint64_t images, image_bytes;            /* descriptors built for the NPU: none after the first steps */
+    uint64_t mapped_bytes;                   /* of buffers that the NPU mapped, again or for the first time */
 } npu_counters;
 NPU_API void npu_context_counters(const npu_context *context, npu_counters *out);
 

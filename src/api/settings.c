@@ -6,7 +6,7 @@
 #include "api/api.h"
 #include "model/arch.h"
 
-enum { DEFAULT_CTX = 4096, DECODE_ROWS = 16, PREFILL_ROWS = 128, MAX_ROWS = 4096, MAX_SEQ = 1 << 16 };
+enum { DEFAULT_CTX = 4096, DECODE_ROWS = 16, PREFILL_ROWS = 128, MAX_ROWS = 4096, MAX_SEQ = 1 << 16, LOGITS_PART = 32 };
 
 npu_target_params npu__api_target_params(const npu_context_params *p) {
     return (npu_target_params){.logger = p->logger,
@@ -63,6 +63,10 @@ static npu_status make_settings(const npu_model *m, const npu_context_params *p,
         return npu_fail(err, NPU_INVALID, "context.prefill_rows", "%u prefill rows: at most %u", s->prefill_rows,
                         p->npu_target && caps->prefill_rows ? caps->prefill_rows : MAX_ROWS);
     s->decode_rows = at_most(s->decode_rows, s->prefill_rows);
+    if (caps->hw.window_bytes) { /* logits are not to push weights out of the device's window */
+        uint64_t rows = caps->hw.window_bytes / LOGITS_PART / 4 / m->h.n_vocab;
+        s->out_rows = rows > s->prefill_rows ? s->prefill_rows : rows ? (uint32_t)rows : 1;
+    }
     if (s->ctx > m->h.n_ctx_train)
         npu_log(&p->logger, NPU_LOG_WARN, "a context of %u positions is longer than the model's own %u", s->ctx,
                 m->h.n_ctx_train);
@@ -94,10 +98,16 @@ npu_status npu__api_derive(npu_model *m, const npu_context_params *p, const npu_
                                 .caps = *caps,
                                 .settings = instance->settings};
     NPU_TRY(npu_plan_derive(&request, out, err));
-    if (!p->plan_path) return NPU_OK;
+    if (!p->plan_path) {
+        npu_status fits = target && target->check_plan ? target->check_plan(caps, *out, err) : NPU_OK;
+        if (fits != NPU_OK) npu_plan_free(*out);
+        if (fits != NPU_OK) *out = NULL;
+        return fits;
+    }
     npu_plan *given = NULL;
     npu_status status = npu_plan_read(p->plan_path, &given, err);
     if (status == NPU_OK) status = npu_plan_check(given, *out, err);
+    if (status == NPU_OK && target && target->check_plan) status = target->check_plan(caps, given, err);
     npu_plan_free(*out);
     *out = status == NPU_OK ? given : NULL;
     if (status != NPU_OK) npu_plan_free(given);

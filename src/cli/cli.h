@@ -58,6 +58,11 @@ npu_logger cli_logger(const cli_options *o);
 /* --npu-target or --device npu name a target of this build: else refused. Returns 0 or an exit code after printing. */
 int cli_check_target(const cli_options *o);
 
+/* What --emu may set, for --npu-target or the first target that has emulated devices: one line a key. */
+npu_status cli_emu_keys(const cli_options *o, const char **keys, npu_error *err);
+/* If one of the --emu is "help": prints that, sets |*bad| and returns true. */
+bool cli_emu_help(const cli_options *o, int *bad);
+
 /* --ids: a list or @FILE. The caller frees |*ids|. Returns 0 or an exit code after printing. */
 int cli_read_ids(const char *list, int32_t **ids, size_t *count);
 

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "cli/bench.h"
+#include "cli/host_cost.h"
 
 typedef struct sample {
     double prefill, decode; /* tokens a second; 0 = not measured */
@@ -93,6 +94,29 @@ static int print_results(const cli_options *o, const cli_session *session, const
     return CLI_EXIT_OK;
 }
 
+/* An emulated NPU is asked to answer without computing: the cost is the host's alone then, and its caches are its own.
+ */
+static void ask_for_idle(cli_options *o) {
+    const char *keys;
+    int n = 0;
+    for (; o->emu[n]; n++)
+        if (!strncmp(o->emu[n], "idle=", 5)) return;
+    if (n < CLI_LIST_MAX && cli_emu_keys(o, &keys, NULL) == NPU_OK && strstr(keys, "\nidle ")) o->emu[n] = "idle=1";
+}
+
+static int bench_host_cost(cli_options *o) {
+    uint32_t steps = o->given[CLI_OPT_gen_tokens] ? (uint32_t)o->gen_tokens : 256, depth = (uint32_t)o->depth;
+    if (!steps) return cli_usage("npu bench: nothing to measure: 0 tokens");
+    if (!o->ctx) o->ctx = cli_host_cost_ctx(depth, steps);
+    cli_session session;
+    if (o->driver) ask_for_idle(o);
+    int bad = cli_open_model(o, false, &session);
+    if (!bad) bad = cli_open_context(o, &session);
+    if (!bad) bad = cli_host_cost(o, &session, depth, steps);
+    cli_close(&session);
+    return bad;
+}
+
 int cli_bench(const cli_options *given) {
     cli_options o = *given;
     uint32_t prompt = o.given[CLI_OPT_prompt_tokens] ? (uint32_t)o.prompt_tokens : 512;
@@ -101,6 +125,7 @@ int cli_bench(const cli_options *given) {
     int runs = o.given[CLI_OPT_runs] ? (int)o.runs : 5;
     uint32_t all = depth + prompt + gen;
     if (!all || (o.json_schema && !gen)) return cli_usage("npu bench: nothing to measure: 0 tokens");
+    if (o.host_cost) return bench_host_cost(&o);
     if (!o.ctx) o.ctx = all;
 
     cli_session session;

@@ -71,7 +71,7 @@ static int run(const cli_command *command, int argc, char **argv) {
     }
     cli_options options;
     int bad = cli_parse(command, argc, argv, &options);
-    if (bad) return bad;
+    if (bad || cli_emu_help(&options, &bad)) return bad;
     cli_catch_shrunk_file();
     return command->run(&options);
 }

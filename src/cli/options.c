@@ -109,6 +109,7 @@ static int check_contradictions(const cli_options *o) {
         {CLI_OPT_verbose, CLI_OPT_quiet},
         {CLI_OPT_exact, CLI_OPT_driver},
         {CLI_OPT_fast, CLI_OPT_npu_target},
+        {CLI_OPT_host_cost, CLI_OPT_json_schema},
         {CLI_OPT_detokenize, CLI_OPT_prompt},
         {CLI_OPT_detokenize, CLI_OPT_file},
         {CLI_OPT_detokenize, CLI_OPT_no_special},

@@ -163,6 +163,28 @@ int cli_check_target(const cli_options *o) {
     return npu_target_find(o->npu_target, &target, &err) == NPU_OK ? 0 : cli_fail(&err);
 }
 
+npu_status cli_emu_keys(const cli_options *o, const char **keys, npu_error *err) {
+    npu_target_params params = {.logger = cli_logger(o), .driver = o->driver};
+    const npu_target_ops *named = NULL;
+    if (o->npu_target) NPU_TRY(npu_target_find(o->npu_target, &named, err));
+    for (unsigned i = 0; npu_target_at(i); i++) {
+        const npu_target_ops *t = npu_target_at(i);
+        if (t->describe_emu && (!named || t == named)) return t->describe_emu(&params, keys, err);
+    }
+    return npu_fail(err, NPU_REFUSED, "device.emu", "no target of this build has emulated devices");
+}
+
+bool cli_emu_help(const cli_options *o, int *bad) {
+    npu_error err = {0};
+    const char *keys;
+    int i = 0;
+    while (o->emu[i] && strcmp(o->emu[i], "help") != 0) i++;
+    if (!o->emu[i]) return false;
+    *bad = cli_emu_keys(o, &keys, &err) == NPU_OK ? 0 : cli_fail(&err);
+    if (!*bad) fputs(keys, stdout);
+    return true;
+}
+
 /* --device npu or auto: the first NPU target that finds its device. NULL when none does; |*err| is the last one's
  * reason. */
 static const char *find_npu(const cli_options *o, npu_error *err) {

@@ -33,15 +33,16 @@ static npu_status make_freqs(npu_instance *m, const npu_weights *w, npu_error *e
     return status;
 }
 
-static uint32_t out_rows(const npu_hparams *h, uint32_t rows) {
-    uint32_t most = LOGITS_BYTES / 4 / h->n_vocab;
+static uint32_t out_rows(const npu_instance *m, uint32_t rows) {
+    uint32_t most = LOGITS_BYTES / 4 / m->h->n_vocab;
+    if (m->settings.out_rows && m->settings.out_rows < most) most = m->settings.out_rows;
     if (!most) most = 1;
     return rows < most ? rows : most;
 }
 
 static npu_status build_graph(npu_instance *m, unsigned kind, uint32_t rows, uint32_t n_files, npu_error *err) {
     npu_graph *g = &m->graphs[kind];
-    npu_graph_init(g, &m->source, rows, out_rows(m->h, rows), n_files);
+    npu_graph_init(g, &m->source, rows, out_rows(m, rows), n_files);
     npu_build build = {.g = g, .h = m->h, .state = &m->state, .rope_scale = {m->rope_scale[0], m->rope_scale[1]}};
     npu_build_model(&build);
     m->io[kind] = build.io;

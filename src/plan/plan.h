@@ -25,7 +25,7 @@ typedef struct npu_plan_entry {
     uint64_t bytes;                /* of the weights in the layout they are used in; 0 without weights */
     uint8_t type;                  /* GGUF type of the (first) weight */
     bool on_device;
-    char image[24];                         /* image kind: "gguf" = used in place */
+    char image[24];                         /* image kind: "gguf" = as in the file */
     char why[96];                           /* why it is not on the device; "" when it is */
     char tensors[NPU_PLAN_MAX_TENSORS][64]; /* GGUF names of the weights */
 } npu_plan_entry;
@@ -33,7 +33,8 @@ typedef struct npu_plan_entry {
 typedef struct npu_plan_settings {
     npu_mode mode;
     uint32_t ctx, n_seq, decode_rows, prefill_rows;
-    uint8_t kv_type; /* GGUF type number */
+    uint32_t out_rows; /* of a step that may ask for logits; 0 = as many as keep their memory bounded */
+    uint8_t kv_type;   /* GGUF type number */
 } npu_plan_settings;
 
 struct npu_plan {
@@ -41,7 +42,7 @@ struct npu_plan {
     char hash[NPU_PLAN_HASH_LEN + 1]; /* SHA-256 over all the rest in canonical form */
     char architecture[32];
     char model_name[96];
-    uint64_t weight_bytes, state_bytes, compute_bytes;
+    uint64_t weight_bytes, state_bytes, compute_bytes, io_bytes;
     uint32_t n_layers;
     char target[16];
     npu_caps caps;
@@ -78,6 +79,9 @@ char *npu_plan_to_json(const npu_plan *plan);
 /* Whether |given| (from a file) is the plan for this model, target and settings, of which |derived| was just made:
  * refuses with the first difference named: plan.model, plan.target, plan.caps, plan.settings, plan.entry. */
 npu_status npu_plan_check(const npu_plan *given, const npu_plan *derived, npu_error *err);
+
+/* The part of it that concerns the device: plan.target, plan.generation, plan.caps. */
+npu_status npu_plan_check_caps(const npu_plan *plan, const char *target, const npu_caps *caps, npu_error *err);
 
 /* Ops that would run on the host although a device target was asked for; 0 = none. |*first| may be NULL. */
 uint32_t npu_plan_fallbacks(const npu_plan *plan, const npu_plan_entry **first);

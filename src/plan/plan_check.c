@@ -21,21 +21,21 @@ static npu_status check_model(const npu_plan *a, const npu_plan *b, npu_error *e
     return NPU_OK;
 }
 
-static npu_status check_target(const npu_plan *a, const npu_plan *b, npu_error *err) {
-    if (strcmp(a->target, b->target) != 0)
+npu_status npu_plan_check_caps(const npu_plan *a, const char *target, const npu_caps *caps, npu_error *err) {
+    if (strcmp(a->target, target) != 0)
         return npu_fail(err, NPU_REFUSED, "plan.target", "the plan is for target %s, asked for is %s", a->target,
-                        b->target);
-    if (strcmp(a->caps.generation, b->caps.generation) != 0)
+                        target);
+    if (strcmp(a->caps.generation, caps->generation) != 0)
         return npu_fail(err, NPU_REFUSED, "plan.generation", "the plan is for %s %s, the device is %s", a->target,
-                        a->caps.generation, b->caps.generation);
-    const npu_hw *want = &a->caps.hw, *have = &b->caps.hw;
+                        a->caps.generation, caps->generation);
+    const npu_hw *want = &a->caps.hw, *have = &caps->hw;
     const struct {
         const char *name;
         uint64_t want, have;
     } rows[] = {
-        {"max_rows", a->caps.max_rows, b->caps.max_rows},
-        {"prefill_rows", a->caps.prefill_rows, b->caps.prefill_rows},
-        {"devices", a->caps.devices, b->caps.devices},
+        {"max_rows", a->caps.max_rows, caps->max_rows},
+        {"prefill_rows", a->caps.prefill_rows, caps->prefill_rows},
+        {"devices", a->caps.devices, caps->devices},
         {"threads", want->threads, have->threads},
         {"vtcm_bytes", want->vtcm_bytes, have->vtcm_bytes},
         {"window_bytes", want->window_bytes, have->window_bytes},
@@ -60,6 +60,9 @@ static npu_status check_settings(const npu_plan_settings *a, const npu_plan_sett
     if (a->decode_rows != b->decode_rows || a->prefill_rows != b->prefill_rows)
         return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for %u and %u rows, asked for are %u and %u",
                         a->decode_rows, a->prefill_rows, b->decode_rows, b->prefill_rows);
+    if (a->out_rows != b->out_rows)
+        return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for %u rows of logits in a step, this is %u",
+                        a->out_rows, b->out_rows);
     return NPU_OK;
 }
 
@@ -82,7 +85,7 @@ static npu_status check_entries(const npu_plan *a, const npu_plan *b, npu_error 
 
 npu_status npu_plan_check(const npu_plan *given, const npu_plan *derived, npu_error *err) {
     NPU_TRY(check_model(given, derived, err));
-    NPU_TRY(check_target(given, derived, err));
+    NPU_TRY(npu_plan_check_caps(given, derived->target, &derived->caps, err));
     NPU_TRY(check_settings(&given->settings, &derived->settings, err));
     return check_entries(given, derived, err);
 }

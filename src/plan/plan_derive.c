@@ -18,8 +18,14 @@ static void add_weight(npu_plan_entry *e, const npu_plan_request *r, const npu_g
     npu_weight w;
     if (!(t->flags & NPU_TENSOR_WEIGHT) || e->n_tensors == NPU_PLAN_MAX_TENSORS) return;
     if (r->source->get(r->source->context, ref->layer, ref->role, ref->part, &w, NULL) != NPU_OK) return;
-    if (e->n_tensors == 0) e->type = w.type;
-    e->bytes += w.bytes;
+    const char *kind = "gguf";
+    uint64_t bytes = w.bytes;
+    if (e->on_device && r->target->image) r->target->image(t, &kind, &bytes);
+    if (e->n_tensors == 0) {
+        e->type = w.type;
+        copy(e->image, sizeof e->image, kind);
+    }
+    e->bytes += bytes;
     copy(e->tensors[e->n_tensors++], sizeof e->tensors[0], w.name);
 }
 
@@ -41,18 +47,16 @@ static void make_entry(npu_plan_entry *e, const npu_plan_request *r, uint32_t i)
     e->code = op->code;
     copy(e->image, sizeof e->image, "gguf");
     set_dims(e, r->decode, op);
-    for (int s = 0; s < NPU_OP_SRCS; s++)
-        if (op->src[s] != NPU_NO_TENSOR) add_weight(e, r, r->decode, op->src[s]);
-
-    if (!r->target) {
-        copy(e->why, sizeof e->why, "no device target was asked for");
-        return;
-    }
     const char *why = NULL;
-    e->on_device = r->target->supports &&
+    e->on_device = r->target && r->target->supports &&
                    r->target->supports(&r->caps, r->settings.mode, op, r->decode->tensors, &why) &&
                    r->target->supports(&r->caps, r->settings.mode, &r->prefill->ops[i], r->prefill->tensors, &why);
-    if (!e->on_device) copy(e->why, sizeof e->why, why ? why : "the target takes no graph ops");
+    if (!r->target)
+        copy(e->why, sizeof e->why, "no device target was asked for");
+    else if (!e->on_device)
+        copy(e->why, sizeof e->why, why ? why : "the target takes no graph ops");
+    for (int s = 0; s < NPU_OP_SRCS; s++)
+        if (op->src[s] != NPU_NO_TENSOR) add_weight(e, r, r->decode, op->src[s]);
 }
 
 static bool is_on_state(const npu_graph *g, const npu_op *op) {
@@ -109,6 +113,7 @@ npu_status npu_plan_derive(const npu_plan_request *r, npu_plan **out, npu_error 
     p->state_bytes = r->decode->state_bytes;
     p->compute_bytes =
         r->prefill->compute_bytes > r->decode->compute_bytes ? r->prefill->compute_bytes : r->decode->compute_bytes;
+    p->io_bytes = r->prefill->io_bytes > r->decode->io_bytes ? r->prefill->io_bytes : r->decode->io_bytes;
     p->n_facts = r->n_facts;
     if (r->n_facts) memcpy(p->facts, r->facts, r->n_facts * sizeof *p->facts);
     p->n_entries = r->decode->n_ops;

@@ -104,6 +104,7 @@ static void read_settings(reader *r, const json_t *o, npu_plan_settings *s) {
     s->n_seq = word(r, o, in, "sequences");
     s->decode_rows = word(r, o, in, "decode_rows");
     s->prefill_rows = word(r, o, in, "prefill_rows");
+    s->out_rows = word(r, o, in, "out_rows");
 }
 
 static void read_entry(reader *r, const json_t *o, npu_plan_entry *e) {
@@ -176,6 +177,7 @@ static void read_plan(reader *r, const json_t *root, npu_plan *p) {
     p->weight_bytes = number(r, model, "model", "weight_bytes", INT64_MAX);
     p->state_bytes = number(r, model, "model", "state_bytes", INT64_MAX);
     p->compute_bytes = number(r, model, "model", "compute_bytes", INT64_MAX);
+    p->io_bytes = number(r, model, "model", "io_bytes", INT64_MAX);
     text(r, target, "target", "name", p->target, sizeof p->target);
     read_caps(r, json_object_get(target, "caps"), &p->caps);
     read_settings(r, json_object_get(root, "settings"), &p->settings);

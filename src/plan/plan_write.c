@@ -45,13 +45,14 @@ json_t *npu_plan_body(const npu_plan *p) {
     for (uint32_t i = 0; i < p->n_entries; i++) json_array_append_new(entries, entry_body(&p->entries[i]));
     const npu_plan_settings *s = &p->settings;
     return json_pack(
-        "{s:I, s:{s:s, s:s, s:I, s:I, s:I, s:I, s:o}, s:{s:s, s:o}, s:{s:s, s:I, s:I, s:I, s:I, s:s}, s:o}", "npu_plan",
-        (json_int_t)p->version, "model", "architecture", p->architecture, "name", p->model_name, "layers",
+        "{s:I, s:{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o}, s:{s:s, s:o}, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:s}, s:o}",
+        "npu_plan", (json_int_t)p->version, "model", "architecture", p->architecture, "name", p->model_name, "layers",
         (json_int_t)p->n_layers, "weight_bytes", (json_int_t)p->weight_bytes, "state_bytes", (json_int_t)p->state_bytes,
-        "compute_bytes", (json_int_t)p->compute_bytes, "facts", facts, "target", "name", p->target, "caps",
-        caps_body(&p->caps), "settings", "mode", mode_names[s->mode], "ctx", (json_int_t)s->ctx, "sequences",
-        (json_int_t)s->n_seq, "decode_rows", (json_int_t)s->decode_rows, "prefill_rows", (json_int_t)s->prefill_rows,
-        "kv", npu_format_name(s->kv_type), "entries", entries);
+        "compute_bytes", (json_int_t)p->compute_bytes, "io_bytes", (json_int_t)p->io_bytes, "facts", facts, "target",
+        "name", p->target, "caps", caps_body(&p->caps), "settings", "mode", mode_names[s->mode], "ctx",
+        (json_int_t)s->ctx, "sequences", (json_int_t)s->n_seq, "decode_rows", (json_int_t)s->decode_rows,
+        "prefill_rows", (json_int_t)s->prefill_rows, "out_rows", (json_int_t)s->out_rows, "kv",
+        npu_format_name(s->kv_type), "entries", entries);
 }
 
 npu_status npu_plan_hash(const npu_plan *plan, char out[NPU_PLAN_HASH_LEN + 1], npu_error *err) {

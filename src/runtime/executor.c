@@ -138,8 +138,9 @@ static npu_status run_syncs(npu_executor *x, const npu__bound *b, const npu__seg
     for (uint32_t i = s->first_sync; i < s->first_sync + s->n_syncs; i++) {
         npu_tensor t = npu_tensor_at_step(&b->graph->tensors[b->syncs[i].tensor], step);
         npu_buffer *buffer = b->buffers[t.buffer];
-        NPU_TRY(buffer->owner->ops->buffer_sync(buffer->owner, buffer, t.offset, npu_tensor_extent(&t), b->syncs[i].dir,
-                                                err));
+        uint64_t bytes = npu_tensor_extent(&t);
+        NPU_TRY(buffer->owner->ops->buffer_sync(buffer->owner, buffer, t.offset, bytes, b->syncs[i].dir, err));
+        *(b->syncs[i].dir == NPU_SYNC_TO_DEVICE ? &x->counters.bytes_to_device : &x->counters.bytes_to_host) += bytes;
     }
     x->counters.syncs += s->n_syncs > 0;
     return NPU_OK;
@@ -240,4 +241,14 @@ void npu_executor_count(const npu_executor *x, npu_counters *out) {
     out->ops_fallback += x->counters.ops_fallback;
     out->batches += x->counters.batches;
     out->syncs += x->counters.syncs;
+    out->bytes_to_device += x->counters.bytes_to_device;
+    out->bytes_to_host += x->counters.bytes_to_host;
+    npu_target *device = x->params.device;
+    npu_target_counters c = {0};
+    if (device && device->ops->count) device->ops->count(device, &c);
+    out->messages += c.submits;
+    out->message_bytes += c.message_bytes;
+    out->images += c.images;
+    out->image_bytes += c.image_bytes;
+    out->mapped_bytes += c.mapped_bytes;
 }

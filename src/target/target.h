@@ -109,6 +109,14 @@ typedef struct npu_attn_args {
     float *out;
 } npu_attn_args;
 
+/* What a target did since it was opened. */
+typedef struct npu_target_counters {
+    uint64_t submits, message_bytes; /* messages to the device, and their bytes */
+    uint64_t images, image_bytes;    /* descriptors built, and their bytes */
+    uint64_t allocations;            /* of device memory */
+    uint64_t mapped_bytes;           /* of buffers that the device mapped, again or for the first time */
+} npu_target_counters;
+
 typedef struct npu_target_ops {
     const char *name;
     bool is_npu; /* "host" and "null" are not NPU targets */
@@ -154,6 +162,19 @@ typedef struct npu_target_ops {
      * then. */
     bool (*supports)(const npu_caps *caps, npu_mode mode, const npu_op *op, const npu_tensor *tensors,
                      const char **why_not);
+
+    /* Optional: how a weight that lies as in the file is kept on the device, by a name for the plan, and its bytes. */
+    void (*image)(const npu_tensor *weight, const char **kind, uint64_t *bytes);
+
+    /* Optional: whether a device with |caps| can carry a plan out as a whole, beyond what |supports| says of its ops.
+     * Asked when a plan is made or read, and by open. REFUSED names what is different or too small: plan.*. */
+    npu_status (*check_plan)(const npu_caps *caps, const npu_plan *plan, npu_error *err);
+
+    /* Optional: the settings that params->emu may have, one line each, for --emu help. */
+    npu_status (*describe_emu)(const npu_target_params *params, const char **text, npu_error *err);
+
+    /* Optional. */
+    void (*count)(const npu_target *target, npu_target_counters *out);
 
     void (*close)(npu_target *target); /* NULL is fine */
 } npu_target_ops;

@@ -1,5 +1,6 @@
 /* The target against an emulated device that fails: every failure is a named status inside its time-out, and the next
  * session, or the next batch where the session lives on, gives the right bytes. */
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,14 +116,80 @@ static void what_has_another_way(void **state) {
     assert_int_equal(session(back, 20, 3, &err), NPU_OK);
 }
 
+/* What a session could leave behind: descriptors, NPU processes, mappings of shared memory. */
+typedef struct belongings {
+    int files, processes, mappings;
+} belongings;
+
+static belongings count_belongings(void) {
+    belongings b = {0};
+    char line[512];
+    DIR *d = opendir("/proc/self/fd");
+    while (d && readdir(d)) b.files++;
+    if (d) closedir(d);
+    d = opendir("/proc/self/task");
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        snprintf(line, sizeof line, "/proc/self/task/%.20s/children", e->d_name);
+        FILE *f = fopen(line, "r");
+        for (int pid; f && fscanf(f, "%d", &pid) == 1;) b.processes++;
+        if (f) fclose(f);
+    }
+    if (d) closedir(d);
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) b.mappings += strstr(line, "memfd:") != NULL;
+    if (maps) fclose(maps);
+    return b;
+}
+
 static void killed_at_random(void **state) {
     (void)state;
+    static const char *const points[] = {"dsp:op", "dsp:dspqueue_read", "dsp:dspqueue_write", "dsp:HAP_mmap"};
     const char *full = getenv("NPU_FULL");
-    for (unsigned i = 0; i < (full && *full == '1' ? 100u : 6u); i++) {
+    uint64_t seed = 20261130;
+    belongings before = {0};
+    for (unsigned i = 0; i < (full && *full == '1' ? 100u : 10u); i++) {
         char fault[64];
-        snprintf(fault, sizeof fault, "dsp:op@%u=die", 1 + i * 7 % 8);
+        seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+        uint32_t at = (uint32_t)(seed >> 33), point = at / 8 % 4;
+        snprintf(fault, sizeof fault, "%s@%u=die", points[point], point == 3 ? 1 + at % 2 : 1 + at % 8);
         expect(fault, NPU_DEVICE_LOST, NULL);
+        belongings now = count_belongings();
+        if (!i) before = now; /* what the library keeps once it was used */
+        if (now.files != before.files || now.processes || now.mappings != before.mappings)
+            fail_msg("kill %u (%s) left %d descriptors (%d), %d processes, %d mappings (%d)", i, fault, now.files,
+                     before.files, now.processes, now.mappings, before.mappings);
     }
+}
+
+/* Every code that FastRPC is known to give, raised by the host's library and by the DSP, is decoded by name. */
+static void codes_have_names(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t code;
+        const char *name;
+        npu_status status;
+    } codes[] = {
+#define HEX_AEE(code, name, status) {code, "AEE_" #name, NPU_##status},
+#include "target/hexagon/hexagon_aee.def"
+        {0x3FF, "unknown AEE code", NPU_INTERNAL},
+    };
+    static const char *const calls[] = {"remote_handle64_open", "fastrpc_mmap"};
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        char setting[96];
+        npu_error err;
+        uint32_t code = codes[i].code + (i % 2 ? 0x80000400u : 0);
+        snprintf(setting, sizeof setting, "fault=%s=code:0x%x", calls[i / 2 % 2], (unsigned)code);
+        const char *const emu[] = {setting, NULL};
+        npu_status status = session(emu, 20, 1, &err);
+        if (status != codes[i].status || !strstr(err.text, codes[i].name))
+            fail_msg("%s: %s (%s), not %s with %s", setting, npu_status_name(status), err.text,
+                     npu_status_name(codes[i].status), codes[i].name);
+        snprintf(setting, sizeof setting, "(0x%x)", (unsigned)code);
+        if (!strstr(err.text, setting)) fail_msg("%s does not say %s", err.text, setting);
+    }
+    const char *const off[] = {"fault=off", NULL};
+    npu_error err;
+    assert_int_equal(session(off, 20, 3, &err), NPU_OK);
 }
 
 static void settings(void **state) {
@@ -145,8 +212,10 @@ static void settings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_process_ends),     cmocka_unit_test(it_hangs),         cmocka_unit_test(calls_fail),
-        cmocka_unit_test(what_has_another_way), cmocka_unit_test(killed_at_random), cmocka_unit_test(settings),
+        cmocka_unit_test(the_process_ends), cmocka_unit_test(it_hangs),
+        cmocka_unit_test(calls_fail),       cmocka_unit_test(what_has_another_way),
+        cmocka_unit_test(killed_at_random), cmocka_unit_test(codes_have_names),
+        cmocka_unit_test(settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

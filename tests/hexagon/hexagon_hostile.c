@@ -101,11 +101,12 @@ static uint32_t write_image(uint8_t *out) {
 static npu_status send_image(uint32_t bytes, uint64_t id, uint32_t rows) {
     npu_error err = {0};
     npu_step step = {.rows = {0, rows, 0}};
+    npu_hex_request request = {
+        .image = images, .image_id = id, .bytes = bytes, .n_ops = NPU_WIRE_MAX_OPS, .step = step};
     uint64_t sequence;
-    int32_t failed;
-    npu_status status = npu_hex_submit(session, images, 0, bytes, id, &step, &sequence, &err);
+    npu_status status = npu_hex_submit(session, &request, &sequence, &err);
     assert_int_equal(status, NPU_OK);
-    return npu_hex_wait(session, sequence, &failed, &err);
+    return npu_hex_wait(session, sequence, &err);
 }
 
 static const uint64_t values[] = {

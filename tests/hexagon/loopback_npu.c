@@ -222,6 +222,12 @@ void npu_emu_dccleaninva(const void *address) {
 uint32_t npu_emu_arch(void) {
     return getenv("LOOPBACK_V79") ? 79 : 73;
 }
+uint64_t npu_emu_window(void) {
+    return 0;
+}
+int npu_emu_idle(void) {
+    return 0;
+}
 void npu_emu_event(const char *name) {
     (void)name;
 }

@@ -35,6 +35,7 @@ static const struct key {
     {"import_needs_callback", SWITCH, AT(import_needs_callback), 0, 1},
     {"signed_only", SWITCH, AT(signed_only), 0, 1},
     {"get_uri", SWITCH, AT(get_uri), 0, 1},
+    {"idle", SWITCH, AT(idle), 0, 1},
     {"seed", NUMBER64, AT(seed), 0, UINT64_MAX},
     {"fault", FAULT, AT(faults)},
 };
@@ -46,7 +47,7 @@ EMU_API const char *npu_emu_describe(void) {
            "loader                 path           npu-emu-dsp beside this library: loads native programs\n"
            "qemu                   path           qemu-hexagon: looked up in PATH\n"
            "arch                   v68..v81       v73: what the device says it is\n"
-           "window                 bytes          3489660928: sum of mapped bytes in a session\n"
+           "window                 bytes          3489660928: sum of mapped bytes in a session; 48M, 2G\n"
            "window_by_free         0|1            0: with 1 address space comes back at rpcmem_free only\n"
            "slots                  count          64: mappings in a session\n"
            "vtcm                   bytes          8388608\n"
@@ -62,6 +63,7 @@ EMU_API const char *npu_emu_describe(void) {
            "programs, "
            "as these are unsigned\n"
            "get_uri                0|1            1: with 0 FASTRPC_GET_URI is unknown, as in old libraries\n"
+           "idle                   0|1            0: with 1 programs that know it answer without computing\n"
            "seed                   number         0\n"
            "fault                  rules          none: name[@n[+]]=code:N|delay:US|hang|die|exit|restart|short;…\n";
 }
@@ -90,6 +92,13 @@ static int set_number(const struct key *key, const char *value, char *field) {
     if (*value < '0' || *value > '9') return AEE_EBADPARM;
     errno = 0;
     number = strtoull(value, &end, 0);
+    if (key->kind == NUMBER64) {
+        const char *units = "KMG", *unit = *end ? strchr(units, *end) : NULL;
+        int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+        if (number > UINT64_MAX >> shift) return AEE_EBADPARM;
+        number <<= shift;
+        end += unit != NULL;
+    }
     if (errno || *end || number < key->least || number > key->most) return AEE_EBADPARM;
     if (key->kind == NUMBER64)
         *(uint64_t *)(void *)field = number;

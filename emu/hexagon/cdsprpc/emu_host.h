@@ -49,6 +49,7 @@ struct emu_settings {
     uint32_t window_by_free;
     uint32_t signed_only;
     uint32_t get_uri;
+    uint32_t idle;
     uint64_t window_bytes;
     uint64_t seed;
     char faults[EMU_FAULT_BYTES];

@@ -43,6 +43,7 @@ static void fill_block(const struct emu_session *session, struct emu_block *bloc
     block->vtcm_bytes = s->vtcm_bytes;
     block->slots = s->slots;
     block->window_bytes = s->window_bytes;
+    block->idle = s->idle;
     block->seed = s->seed;
     block->pcycles_mhz = s->pcycles_mhz;
     block->farf_mask = s->farf_mask;

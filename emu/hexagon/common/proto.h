@@ -48,7 +48,7 @@ struct emu_block {
     uint32_t hmx_v2;
     uint32_t import_needs_callback;
     uint32_t window_by_free;
-    uint32_t pad;
+    uint32_t idle;
     uint32_t thread_priority;
     uint32_t host_pid;
     // Fault rules of this process; |fault_turn| grows when the text changes, odd while it is being written.

@@ -18,6 +18,14 @@ EMU_API uint32_t npu_emu_arch(void) {
     return emu_block->arch;
 }
 
+EMU_API uint64_t npu_emu_window(void) {
+    return emu_block->window_bytes;
+}
+
+EMU_API int npu_emu_idle(void) {
+    return emu_block->idle != 0;
+}
+
 EMU_API void npu_emu_event(const char *name) {
     int code;
     emu_count(EMU_COUNT_EVENTS, 1);

@@ -120,18 +120,6 @@ static npu_status configure(npu_emu_configure_fn *fn, const char *setting, npu_e
                     result == AEE_EUNSUPPORTED ? "no such key" : "not a value of this key");
 }
 
-/* "--emu help": the first word of each line that the emulated library describes its settings with. */
-static npu_status list_settings(const npu_hex_driver *d, npu_error *err) {
-    npu_emu_describe_fn *fn;
-    char keys[400] = "";
-    *(void **)&fn = dlsym(d->library, "npu_emu_describe");
-    for (const char *line = fn ? fn() : ""; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t used = strlen(keys), n = strcspn(line, " \n");
-        if (n) snprintf(keys + used, sizeof keys - used, "%s%.*s", used ? ", " : "", (int)n, line);
-    }
-    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu help: the keys are %s", keys);
-}
-
 /* The emulator's own defaults, then where NPU programs are, then the driver's and the user's settings. */
 static npu_status configure_all(npu_hex_driver *d, const char *const driver[2], const char *kernels_dir,
                                 const npu_target_params *params, npu_error *err) {
@@ -149,20 +137,23 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[2], 
         snprintf(arch, sizeof arch, "arch=%s", params->arch);
         NPU_TRY(configure(fn, arch, err));
     }
-    for (const char *const *s = params->emu; s && *s; s++)
-        NPU_TRY(!strcmp(*s, "help") ? list_settings(d, err) : configure(fn, *s, err));
+    for (const char *const *s = params->emu; s && *s; s++) NPU_TRY(configure(fn, *s, err));
     return NPU_OK;
+}
+
+static npu_status find_driver(const char *name, size_t *i, npu_error *err) {
+    for (*i = 0; *i < sizeof drivers / sizeof drivers[0]; ++*i)
+        if (!strcmp(drivers[*i].name, name)) return NPU_OK;
+    return npu_fail(err, NPU_REFUSED, "hexagon.unknown_driver",
+                    "--driver %s: hexagon has no such driver (auto, fastrpc, sim, qemu)", name);
 }
 
 npu_status npu_hex_driver_open(const npu_target_params *params, const char *kernels_dir, npu_hex_driver *d,
                                npu_error *err) {
     *d = (npu_hex_driver){0};
     const char *name = params->driver ? params->driver : "auto";
-    size_t i = 0;
-    while (i < sizeof drivers / sizeof drivers[0] && strcmp(drivers[i].name, name)) i++;
-    if (i == sizeof drivers / sizeof drivers[0])
-        return npu_fail(err, NPU_REFUSED, "hexagon.unknown_driver",
-                        "--driver %s: hexagon has no such driver (auto, fastrpc, sim, qemu)", name);
+    size_t i;
+    NPU_TRY(find_driver(name, &i, err));
     d->emulated = drivers[i].emulated;
     d->timeout_s = drivers[i].timeout_s;
     npu_status status = d->emulated ? open_emulated(name, d, err) : open_real(name, d, err);
@@ -177,4 +168,21 @@ npu_status npu_hex_driver_open(const npu_target_params *params, const char *kern
 void npu_hex_driver_close(npu_hex_driver *d) {
     /* The library stays loaded: FastRPC keeps threads of its own in it. */
     d->library = NULL;
+}
+
+npu_status npu_hex_describe_emu(const npu_target_params *params, const char **text, npu_error *err) {
+    npu_hex_driver d = {0};
+    npu_emu_describe_fn *describe;
+    const char *name = params->driver ? params->driver : "sim";
+    size_t i;
+    *text = NULL;
+    NPU_TRY(find_driver(name, &i, err));
+    if (!drivers[i].emulated)
+        return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu is for emulated drivers, not %s", name);
+    NPU_TRY(open_emulated(name, &d, err));
+    *(void **)&describe = dlsym(d.library, "npu_emu_describe");
+    if (!describe)
+        return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_symbol", "%s has no symbol npu_emu_describe", d.path);
+    *text = describe();
+    return NPU_OK;
 }

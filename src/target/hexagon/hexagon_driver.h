@@ -26,6 +26,9 @@ npu_status npu_hex_driver_open(const npu_target_params *params, const char *kern
                                npu_error *err);
 void npu_hex_driver_close(npu_hex_driver *driver);
 
+/* The settings of the emulated device that params->driver names, or else of "sim". */
+npu_status npu_hex_describe_emu(const npu_target_params *params, const char **text, npu_error *err);
+
 /* Reports a FastRPC result by name: "what: AEE_ENAME (0x..)". */
 npu_status npu_hex_fail(npu_error *err, int result, const char *what);
 npu_status npu_hex_status(int result);

@@ -12,13 +12,15 @@ typedef struct npu_hex_weight {
     npu_tensor tensor; /* offset, shape, strides, type, layout in that buffer */
 } npu_hex_weight;
 
-/* A lowered batch in shared memory. */
+/* A lowered batch in shared memory, or a part of one whose buffers do not fit into the NPU's window together; parts
+ * follow each other in the list. */
 typedef struct npu_hex_image {
     uint64_t id;      /* npu_batch.image_id */
     uint64_t wire_id; /* what the NPU program keeps it under */
     npu_hex_buffer *buffer;
     uint64_t offset;
-    uint32_t bytes, n_ops;
+    uint32_t bytes;
+    uint32_t first_op, n_ops; /* of the batch */
 } npu_hex_image;
 
 extern const npu_target_ops npu_target_hexagon;
@@ -35,7 +37,8 @@ typedef struct npu_hex_target {
     uint32_t n_images, image_slots;
     npu_hex_buffer *image_arena;
     uint64_t arena_used, next_wire_id;
-    uint64_t unkept; /* sequence of the last batch whose image is not kept */
+    uint64_t chunk_bytes; /* weights share buffers up to this size */
+    uint64_t unkept;      /* sequence of the last batch whose image is not kept */
 } npu_hex_target;
 
 /* --- hexagon_weights.c --- */
@@ -49,9 +52,17 @@ void npu_hex_weight_layout(npu_tensor *t);
 
 /* --- hexagon_lower.c --- */
 
-/* The image for a batch: the kept one, or a new one in shared memory. */
-npu_status npu_hex_lower(npu_hex_target *t, const npu_batch *batch, const npu_hex_image **out, npu_error *err);
+/* The images of a batch, |*n| parts: the kept ones, or new ones in shared memory. Valid until the next call. */
+npu_status npu_hex_lower(npu_hex_target *t, const npu_batch *batch, const npu_hex_image **out, uint32_t *n,
+                         npu_error *err);
 void npu_hex_images_free(npu_hex_target *t);
+
+/* --- hexagon_plan.c --- */
+void npu_hex_weight_image(const npu_tensor *weight, const char **kind, uint64_t *bytes);
+npu_status npu_hex_check_plan(const npu_caps *caps, const npu_plan *plan, npu_error *err);
+/* How large a buffer that several weights share may be, so that any op's weights fit into the window; |plan| or NULL.
+ */
+uint64_t npu_hex_chunk_bytes(uint64_t window, const npu_plan *plan);
 
 bool npu_hex_supports(const npu_caps *caps, npu_mode mode, const npu_op *op, const npu_tensor *tensors,
                       const char **why_not);

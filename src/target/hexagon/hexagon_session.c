@@ -18,9 +18,13 @@ struct npu_hex_session {
     uint64_t timeout_us;
     uint64_t sent, answered;
     npu_wire_response answers[DEPTH]; /* by sequence */
+    struct {
+        uint32_t first_op, n_ops;
+        bool goes_on;
+    } requests[DEPTH]; /* by sequence */
     npu_hex_buffer *buffers;
     npu_hex_buffer *quarantine;
-    npu_hex_counters counters;
+    npu_target_counters counters;
     npu_status lost; /* NPU_OK while alive */
     bool open, started;
 };
@@ -35,7 +39,7 @@ const npu_hw *npu_hex_session_hw(const npu_hex_session *s) {
     return &s->hw;
 }
 
-npu_hex_counters *npu_hex_session_counters(npu_hex_session *s) {
+npu_target_counters *npu_hex_session_counters(npu_hex_session *s) {
     return &s->counters;
 }
 
@@ -147,12 +151,13 @@ static npu_status read_hwinfo(npu_hex_session *s, npu_error *err) {
     if (info.arch != s->hw.arch)
         return npu_fail(err, NPU_REFUSED, "hexagon.arch", "the NPU program is for v%u, the device is v%u", info.arch,
                         s->hw.arch);
-    if (!info.threads || info.threads > NPU_MAX_THREADS || info.vtcm_bytes < 1 << 18)
+    if (!info.threads || info.threads > NPU_MAX_THREADS || info.vtcm_bytes < 1 << 18 || info.vtcm_bytes > 1 << 26)
         return npu_fail(err, NPU_REFUSED, "hexagon.hwinfo", "the NPU says %u threads and %u bytes of local memory",
                         info.threads, info.vtcm_bytes);
     s->hw.threads = info.threads;
     s->hw.vtcm_bytes = info.vtcm_bytes;
     s->hw.hmx = info.hmx;
+    if (info.window_bytes && info.window_bytes < s->hw.window_bytes) s->hw.window_bytes = info.window_bytes;
     return NPU_OK;
 }
 
@@ -271,11 +276,31 @@ static npu_status bad_answer(npu_hex_session *s, npu_error *err) {
     return npu_fail(err, NPU_DEVICE_LOST, "hexagon.bad_answer", "the NPU program answered with a malformed message");
 }
 
+static const struct {
+    npu_status status;
+    const char *name, *text;
+} codes[] = {
+#define NPU_WIRE_CODE(NAME, value, status, name, text) [value] = {NPU_##status, name, text},
+#include "wire/npu_wire_codes.def"
+};
+
+/* Nothing is believed that does not fit to the request it answers. */
 static npu_status take_answer(npu_hex_session *s, const npu_wire_response *a, uint32_t bytes, npu_error *err) {
     if (bytes != sizeof *a || a->magic != NPU_WIRE_MAGIC || a->version != NPU_WIRE_VERSION ||
         a->kind != NPU_WIRE_BATCH || a->sequence != s->answered + 1 || a->sequence > s->sent)
         return bad_answer(s, err);
-    s->answers[a->sequence % DEPTH] = *a;
+    uint32_t slot = a->sequence % DEPTH;
+    if (a->code >= sizeof codes / sizeof codes[0] || a->op < NPU_WIRE_NO_OP ||
+        (a->op >= 0 && (uint32_t)a->op >= s->requests[slot].n_ops) || (a->code == NPU_WIRE_OK && a->op >= 0))
+        return bad_answer(s, err);
+    const npu_wire_response *before = &s->answers[(a->sequence - 1) % DEPTH];
+    if (s->requests[slot].goes_on && before->code != NPU_WIRE_OK) {
+        s->answers[slot] = *before;
+    } else {
+        s->answers[slot] = *a;
+        if (a->op >= 0) s->answers[slot].op += (int32_t)s->requests[slot].first_op;
+    }
+    s->counters.mapped_bytes += a->mapped_bytes;
     s->answered = a->sequence;
     return NPU_OK;
 }
@@ -311,45 +336,41 @@ static npu_status send(npu_hex_session *s, const npu_wire_request *r, npu_error 
     return npu_hex_fail(err, result, "invoking a batch");
 }
 
-npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_buffer *image, uint64_t offset, uint32_t bytes,
-                          uint64_t image_id, const npu_step *step, uint64_t *sequence, npu_error *err) {
+npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t *sequence, npu_error *err) {
     if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "the Hexagon session is lost");
     while (s->sent - s->answered >= DEPTH) NPU_TRY(read_answer(s, now_us() + s->timeout_us, err));
     npu_wire_request r = {.magic = NPU_WIRE_MAGIC,
                           .version = NPU_WIRE_VERSION,
                           .kind = NPU_WIRE_BATCH,
                           .sequence = s->sent + 1,
-                          .image_id = image_id,
-                          .image_fd = image->fd,
-                          .image_bytes = bytes,
-                          .image_offset = offset,
-                          .step = *step,
-                          .image_buffer_bytes = image->bytes};
+                          .image_id = q->image_id,
+                          .image_fd = q->image->fd,
+                          .image_bytes = q->bytes,
+                          .image_offset = q->offset,
+                          .step = q->step,
+                          .image_buffer_bytes = q->image->bytes};
     s->sent++;
     s->counters.submits++;
+    s->counters.message_bytes += sizeof r;
     *sequence = r.sequence;
+    uint32_t slot = r.sequence % DEPTH;
+    s->requests[slot].first_op = q->first_op;
+    s->requests[slot].n_ops = q->n_ops;
+    s->requests[slot].goes_on = q->goes_on;
     return send(s, &r, err);
 }
 
-npu_status npu_hex_wait(npu_hex_session *s, uint64_t sequence, int32_t *op, npu_error *err) {
-    static const struct {
-        npu_status status;
-        const char *name, *text;
-    } codes[] = {
-#define NPU_WIRE_CODE(NAME, value, status, name, text) [value] = {NPU_##status, name, text},
-#include "wire/npu_wire_codes.def"
-    };
-    *op = NPU_WIRE_NO_OP;
+npu_status npu_hex_wait(npu_hex_session *s, uint64_t sequence, npu_error *err) {
     if (sequence > s->sent || !sequence)
         return npu_fail(err, NPU_INVALID, "hexagon.event", "no batch %llu was sent", (unsigned long long)sequence);
     if (s->answered < sequence && s->lost)
         return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "the Hexagon session is lost");
     for (uint64_t until = now_us() + s->timeout_us; s->answered < sequence;) NPU_TRY(read_answer(s, until, err));
-    if (s->answered - sequence >= DEPTH) return NPU_OK; /* long ago */
+    if (s->answered - sequence >= DEPTH)
+        return npu_fail(err, NPU_INVALID, "hexagon.event", "batch %llu was sent too long ago",
+                        (unsigned long long)sequence);
     const npu_wire_response *a = &s->answers[sequence % DEPTH];
     if (a->code == NPU_WIRE_OK) return NPU_OK;
-    if (a->code >= sizeof codes / sizeof codes[0]) return bad_answer(s, err);
-    *op = a->op;
     if (codes[a->code].status == NPU_DEVICE_LOST) lose(s, NPU_DEVICE_LOST);
     return npu_fail(err, codes[a->code].status, codes[a->code].name, "NPU, op %d, item %u: %s", a->op, a->index,
                     codes[a->code].text);

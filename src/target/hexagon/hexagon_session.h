@@ -21,28 +21,33 @@ typedef struct npu_hex_buffer {
     uint32_t mark; /* for whoever numbers buffers */
 } npu_hex_buffer;
 
-typedef struct npu_hex_counters {
-    uint64_t submits, image_bytes, images, allocations;
-} npu_hex_counters;
+/* A batch, or a part of one, to be sent. */
+typedef struct npu_hex_request {
+    const npu_hex_buffer *image; /* which lies at |offset| of this buffer */
+    uint64_t offset, image_id;
+    uint32_t bytes;
+    uint32_t first_op, n_ops; /* of the batch */
+    bool goes_on;             /* the part before is the request before: if that fails, so does this */
+    npu_step step;
+} npu_hex_request;
 
 /* |params| as for the target. The library is |driver|'s, which must outlive the session. */
 npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_session **out,
                                 npu_error *err);
 void npu_hex_session_close(npu_hex_session *session);
 const npu_hw *npu_hex_session_hw(const npu_hex_session *session);
-npu_hex_counters *npu_hex_session_counters(npu_hex_session *session);
+npu_target_counters *npu_hex_session_counters(npu_hex_session *session);
 
 /* Zeroed shared memory; |pinned| is not weights. */
 npu_status npu_hex_buffer_alloc(npu_hex_session *session, uint64_t bytes, bool pinned, npu_hex_buffer **out,
                                 npu_error *err);
 void npu_hex_buffer_free(npu_hex_buffer *buffer);
 
-/* Sends a batch whose image lies at |offset| of |image|. |*sequence| names it for wait. */
-npu_status npu_hex_submit(npu_hex_session *session, const npu_hex_buffer *image, uint64_t offset, uint32_t bytes,
-                          uint64_t image_id, const npu_step *step, uint64_t *sequence, npu_error *err);
+/* Sends a request. |*sequence| names it for wait. */
+npu_status npu_hex_submit(npu_hex_session *session, const npu_hex_request *request, uint64_t *sequence, npu_error *err);
 
-/* The answer to |sequence|, which is waited for at most the session's time-out. |*op| gets the index of a failed op in
- * its image or -1. */
-npu_status npu_hex_wait(npu_hex_session *session, uint64_t sequence, int32_t *op, npu_error *err);
+/* The answer to |sequence|, which is waited for at most the session's time-out. The failure of an earlier part is its
+ * failure too. */
+npu_status npu_hex_wait(npu_hex_session *session, uint64_t sequence, npu_error *err);
 
 #endif

@@ -42,7 +42,6 @@ static void hex_close(npu_target *target) {
 
 static npu_status hex_open(const npu_target_params *params, const npu_plan *plan, const char *kernels_dir,
                            npu_target **out, npu_error *err) {
-    (void)plan;
     *out = NULL;
     if (params->mode != NPU_MODE_DEFAULT)
         return npu_fail(err, NPU_REFUSED, "hexagon.mode", "the NPU computes in default mode only");
@@ -54,11 +53,15 @@ static npu_status hex_open(const npu_target_params *params, const npu_plan *plan
     npu_status status = npu_pool_create(params->n_threads, &t->pool, err);
     if (status == NPU_OK) status = npu_hex_driver_open(params, kernels_dir, &t->driver, err);
     if (status == NPU_OK) status = npu_hex_session_open(&t->driver, params, &t->session, err);
+    if (status == NPU_OK) {
+        npu_hex_caps(&t->base.caps, npu_hex_session_hw(t->session), t->driver.emulated ? params->driver : "device");
+        if (plan) status = npu_hex_check_plan(&t->base.caps, plan, err);
+    }
     if (status != NPU_OK) {
         hex_close(&t->base);
         return status;
     }
-    npu_hex_caps(&t->base.caps, npu_hex_session_hw(t->session), t->driver.emulated ? params->driver : "device");
+    t->chunk_bytes = npu_hex_chunk_bytes(t->base.caps.hw.window_bytes, plan);
     t->session_id = (uint64_t)(uintptr_t)t;
     *out = &t->base;
     return NPU_OK;
@@ -104,25 +107,38 @@ static npu_status hex_buffer_sync(npu_target *target, npu_buffer *buffer, uint64
 
 static npu_status hex_submit(npu_target *target, const npu_batch *batch, npu_event *event, npu_error *err) {
     npu_hex_target *t = of(target);
-    const npu_hex_image *image;
-    int32_t op;
+    const npu_hex_image *images;
+    uint32_t n;
     /* Images that are not kept share their place: the one before must have been read. How it ended is its own wait's
      * matter. */
-    if (!batch->image_id && t->unkept) (void)npu_hex_wait(t->session, t->unkept, &op, NULL);
-    NPU_TRY(npu_hex_lower(t, batch, &image, err));
+    if (!batch->image_id && t->unkept) (void)npu_hex_wait(t->session, t->unkept, NULL);
+    NPU_TRY(npu_hex_lower(t, batch, &images, &n, err));
     event->session = t->session_id;
-    NPU_TRY(npu_hex_submit(t->session, image->buffer, image->offset, image->bytes, image->wire_id, &batch->step,
-                           &event->sequence, err));
+    for (uint32_t i = 0; i < n; i++) {
+        const npu_hex_image *m = &images[i];
+        npu_hex_request request = {.image = m->buffer,
+                                   .offset = m->offset,
+                                   .image_id = m->wire_id,
+                                   .bytes = m->bytes,
+                                   .first_op = m->first_op,
+                                   .n_ops = m->n_ops,
+                                   .goes_on = i > 0,
+                                   .step = batch->step};
+        NPU_TRY(npu_hex_submit(t->session, &request, &event->sequence, err));
+    }
     if (!batch->image_id) t->unkept = event->sequence;
     return NPU_OK;
 }
 
 static npu_status hex_wait(npu_target *target, npu_event event, npu_error *err) {
     npu_hex_target *t = of(target);
-    int32_t op;
     if (event.session != t->session_id)
         return npu_fail(err, NPU_INVALID, "hexagon.event", "an event of another session");
-    return npu_hex_wait(t->session, event.sequence, &op, err);
+    return npu_hex_wait(t->session, event.sequence, err);
+}
+
+static void hex_count(const npu_target *target, npu_target_counters *out) {
+    *out = *npu_hex_session_counters(((const npu_hex_target *)(const void *)target)->session);
 }
 
 const npu_target_ops npu_target_hexagon = {
@@ -137,5 +153,9 @@ const npu_target_ops npu_target_hexagon = {
     .submit = hex_submit,
     .wait = hex_wait,
     .supports = npu_hex_supports,
+    .image = npu_hex_weight_image,
+    .check_plan = npu_hex_check_plan,
+    .describe_emu = npu_hex_describe_emu,
+    .count = hex_count,
     .close = hex_close,
 };

@@ -7,8 +7,6 @@
 #include "target/hexagon/hexagon_repack.h"
 #include "wire/format.h"
 
-enum { CHUNK_BYTES = 256 << 20 };
-
 typedef struct item {
     npu_weight w;
     npu_tensor t;
@@ -123,7 +121,7 @@ static uint64_t aligned(uint64_t bytes) {
 static npu_status fill_buffer(npu_hex_target *t, items *list, uint32_t *from, npu_error *err) {
     uint64_t bytes = 0;
     uint32_t end = *from;
-    while (end < list->n && (end == *from || bytes + aligned(list->at[end].bytes) <= CHUNK_BYTES))
+    while (end < list->n && (end == *from || bytes + aligned(list->at[end].bytes) <= t->chunk_bytes))
         bytes += aligned(list->at[end++].bytes);
     if (bytes > NPU_HEX_MAX_BUFFER)
         return npu_fail(err, NPU_UNSUPPORTED, "hexagon.weight_size",

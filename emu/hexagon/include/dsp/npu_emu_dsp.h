@@ -46,4 +46,10 @@ void npu_emu_event(const char *name);
 // Hexagon version of the emulated device, e.g. 73.
 uint32_t npu_emu_arch(void);
 
+// Bytes of host buffers that can be mapped at once (setting "window").
+uint64_t npu_emu_window(void);
+
+// Setting "idle": the program is asked to answer without computing.
+int npu_emu_idle(void);
+
 #endif

@@ -1,0 +1,289 @@
+/* A hostile NPU: answers that are mutated, cut, doubled, late, in another order or random never make the host touch
+ * memory that is not its own (guard bytes, sanitizers), never count as success for a batch that did not succeed, and
+ * leave the session either good or lost by name. Loopback, with a packet queue of this test's own in between. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "target/hexagon/hexagon_rpc.h"
+#include "target/hexagon/hexagon_session.h"
+#include "wire/format.h"
+#include "wire/opplan.h"
+
+enum { ARENA = 1 << 16, VALUES = 64, QUEUE = 64, MOST = 256 };
+
+static npu_hex_driver driver;
+static uint64_t seed = 4711;
+
+static uint32_t rnd(void) {
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(seed >> 33);
+}
+
+/* --- the queue: batches are invoked when they are written; their answers wait in a list --- */
+
+typedef struct packet {
+    uint8_t bytes[MOST];
+    uint32_t n, says; /* |says|: the length that the library tells */
+} packet;
+
+static packet queue[QUEUE];
+static uint32_t queued;
+static remote_handle64 handle;
+static bool honest; /* answers pass as they are */
+static npu_wire_response truth;
+
+static void put(const void *bytes, uint32_t n) {
+    assert_true(queued < QUEUE && n <= MOST);
+    memcpy(queue[queued].bytes, bytes, n);
+    queue[queued].n = queue[queued].says = n;
+    queued++;
+}
+
+static AEEResult queue_create(int domain, uint32_t flags, uint32_t request_bytes, uint32_t response_bytes,
+                              dspqueue_callback_t on_packet, dspqueue_callback_t on_error, void *context,
+                              dspqueue_t *out) {
+    (void)domain, (void)flags, (void)request_bytes, (void)response_bytes, (void)on_packet, (void)on_error,
+        (void)context;
+    *out = (dspqueue_t)(void *)queue;
+    queued = 0;
+    return 0;
+}
+
+static AEEResult queue_export(dspqueue_t q, uint64_t *id) {
+    (void)q;
+    *id = 77;
+    return 0;
+}
+
+static AEEResult queue_close(dspqueue_t q) {
+    (void)q;
+    return 0;
+}
+
+/* What becomes of an answer on its way. */
+static void tamper(npu_wire_response *a) {
+    uint8_t bytes[MOST];
+    memcpy(bytes, a, sizeof *a);
+    static const uint32_t values[] = {0, 1, 2, 18, 19, 255, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
+    uint32_t value = rnd() % 3 ? values[rnd() % 9] : rnd(), width = 1u << rnd() % 3;
+    switch (rnd() % 8) {
+    case 0: /* one word */
+    case 1:
+    case 2:
+        memcpy(bytes + rnd() % (sizeof *a / width) * width, &value, width);
+        put(bytes, sizeof *a);
+        break;
+    case 3: /* cut, or too long */
+        for (uint32_t i = sizeof *a; i < MOST; i++) bytes[i] = (uint8_t)rnd();
+        put(bytes, rnd() % MOST);
+        break;
+    case 4: /* twice */
+        put(bytes, sizeof *a);
+        put(bytes, sizeof *a);
+        break;
+    case 5: /* never */
+        break;
+    case 6: /* the length is a lie */
+        put(bytes, sizeof *a);
+        queue[queued - 1].says = rnd() % 2 ? rnd() : (uint32_t)sizeof *a + 1 + rnd() % 100;
+        break;
+    case 7:
+        for (uint32_t i = 0; i < sizeof *a; i++) bytes[i] = (uint8_t)rnd();
+        if (rnd() % 2) memcpy(bytes, a, 8 + rnd() % 5 * 4);
+        put(bytes, sizeof *a);
+        break;
+    }
+}
+
+static AEEResult queue_write(dspqueue_t q, uint32_t flags, uint32_t n_buffers, struct dspqueue_buffer *buffers,
+                             uint32_t bytes, const uint8_t *message, uint32_t timeout) {
+    (void)q, (void)flags, (void)n_buffers, (void)buffers, (void)timeout;
+    npu_wire_response a;
+    remote_arg args[2] = {{.buf = {(void *)(uintptr_t)message, bytes}}, {.buf = {&a, sizeof a}}};
+    int result = driver.remote_handle64_invoke(handle, REMOTE_SCALARS_MAKE(NPU_RPC_BATCH, 1, 1), args);
+    if (result) return result;
+    if (a.kind == NPU_WIRE_BATCH) truth = a;
+    if (honest || a.kind == NPU_WIRE_ECHO)
+        put(&a, sizeof a);
+    else
+        tamper(&a);
+    return 0;
+}
+
+/* As the real one: more than |most| bytes are not delivered. */
+static AEEResult queue_read(dspqueue_t q, uint32_t *flags, uint32_t max_buffers, uint32_t *n_buffers,
+                            struct dspqueue_buffer *buffers, uint32_t most, uint32_t *bytes, uint8_t *message,
+                            uint32_t timeout) {
+    (void)q, (void)max_buffers, (void)buffers, (void)timeout;
+    if (!queued) return AEE_EEXPIRED;
+    packet p = queue[0];
+    memmove(queue, queue + 1, --queued * sizeof queue[0]);
+    *flags = *n_buffers = 0;
+    *bytes = p.says;
+    memcpy(message, p.bytes, p.n < most ? p.n : most);
+    return p.n > most ? AEE_EBADPARM : 0;
+}
+
+/* START without a queue: the loopback has none. */
+static int (*real_invoke)(remote_handle64, uint32_t, remote_arg *);
+static int invoke(remote_handle64 h, uint32_t scalars, remote_arg *args) {
+    handle = h;
+    npu_rpc_start start;
+    remote_arg copy = {.buf = {&start, sizeof start}};
+    if (REMOTE_SCALARS_METHOD(scalars) != NPU_RPC_START) return real_invoke(h, scalars, args);
+    memcpy(&start, args[0].buf.pv, sizeof start);
+    start.queue_id = 0;
+    return real_invoke(h, scalars, &copy);
+}
+
+/* --- sessions --- */
+
+typedef struct fixture {
+    npu_hex_session *session;
+    npu_hex_buffer *arena, *image;
+    uint32_t bytes;
+} fixture;
+
+/* y = x + x, or y = table[ids] with an id that is outside (|bad|). */
+static void write_image(fixture *f, bool bad) {
+    npu_tensor t[3] = {{.ne = {VALUES, 2, 1, 1}, .nb = {4, VALUES * 4, VALUES * 8, VALUES * 8}, .type = NPU_TYPE_F32}};
+    npu_op op;
+    memset(&op, 0, sizeof op);
+    memset(op.src, 0xFF, sizeof op.src);
+    memset(op.dst, 0xFF, sizeof op.dst);
+    t[1] = t[2] = t[0];
+    t[1].offset = 4096;
+    t[2] = (npu_tensor){.ne = {2, 1, 1, 1}, .nb = {4, 8, 8, 8}, .offset = 8192, .type = 26};
+    op.code = bad ? NPU_OP_GET_ROWS : NPU_OP_ADD;
+    op.src[0] = 0, op.src[1] = bad ? 2 : 0, op.dst[0] = 1;
+    assert_null(npu_opplan_make(&op, t, npu_hex_session_hw(f->session), op.kernel));
+    ((int32_t *)(void *)(f->arena->data + 8192))[1] = 2;
+    npu_wire_buffer b = {f->arena->fd, NPU_WIRE_BUFFER_PINNED, f->arena->bytes};
+    npu_wire_image h = {.magic = NPU_WIRE_MAGIC, .version = NPU_WIRE_VERSION, .header_bytes = sizeof h};
+    h.n_buffers = 1, h.n_tensors = 3, h.n_ops = 1;
+    h.buffer_bytes = sizeof b, h.tensor_bytes = sizeof t[0], h.op_bytes = sizeof op;
+    h.buffers_at = sizeof h, h.tensors_at = h.buffers_at + sizeof b, h.ops_at = h.tensors_at + sizeof t;
+    h.total_bytes = f->bytes = h.ops_at + (uint32_t)sizeof op;
+    memcpy(f->image->data, &h, sizeof h);
+    memcpy(f->image->data + h.buffers_at, &b, sizeof b);
+    memcpy(f->image->data + h.tensors_at, t, sizeof t);
+    memcpy(f->image->data + h.ops_at, &op, sizeof op);
+}
+
+static void open_session(fixture *f) {
+    npu_target_params params = {.driver = "sim", .timeout_s = 1};
+    npu_error err = {0};
+    if (npu_hex_session_open(&driver, &params, &f->session, &err)) fail_msg("%s", err.text);
+    assert_int_equal(npu_hex_buffer_alloc(f->session, ARENA, true, &f->arena, &err), NPU_OK);
+    assert_int_equal(npu_hex_buffer_alloc(f->session, ARENA, true, &f->image, &err), NPU_OK);
+}
+
+static npu_status submit(fixture *f, bool goes_on, uint64_t *sequence, npu_error *err) {
+    npu_hex_request r = {.image = f->image, .bytes = f->bytes, .n_ops = 1, .goes_on = goes_on};
+    return npu_hex_submit(f->session, &r, sequence, err);
+}
+
+static void is_named(npu_status status, const npu_error *err) {
+    if (status == NPU_OK) return;
+    if (!err->code[0] || !err->text[0]) fail_msg("status %s without a name", npu_status_name(status));
+}
+
+static void answers_are_not_believed(void **state) {
+    (void)state;
+    uint32_t ok = 0, lost = 0, failed = 0;
+    fixture f = {0};
+    for (int i = 0; i < 6000; i++) {
+        npu_error err = {0};
+        uint64_t sequence;
+        if (!f.session) open_session(&f);
+        bool bad = rnd() % 2;
+        honest = rnd() % 4 == 0;
+        write_image(&f, bad);
+        npu_status status = submit(&f, false, &sequence, &err);
+        if (status == NPU_OK) status = npu_hex_wait(f.session, sequence, &err);
+        is_named(status, &err);
+        if (honest && status != NPU_OK && status != NPU_RANGE && status != NPU_DEVICE_LOST)
+            fail_msg("an honest answer: %s", err.text);
+        ok += status == NPU_OK;
+        failed += status != NPU_OK && status != NPU_DEVICE_LOST && status != NPU_TIMEOUT;
+        /* A second answer of the batch before must not pass for this one's. */
+        if (status == NPU_OK && honest && truth.code != NPU_WIRE_OK) fail_msg("batch %d: a failure became success", i);
+        if (status != NPU_DEVICE_LOST && status != NPU_TIMEOUT) continue;
+        lost++;
+        assert_int_not_equal(submit(&f, false, &sequence, NULL), NPU_OK); /* a lost session stays lost */
+        npu_hex_session_close(f.session);
+        f = (fixture){0};
+    }
+    npu_hex_session_close(f.session);
+    printf("%u ok, %u failures reported, %u sessions lost\n", ok, failed, lost);
+    assert_true(lost > 1000 && ok > 500);
+}
+
+/* A part that fails makes the whole batch fail, also when its later parts are fine. */
+static void parts_fail_together(void **state) {
+    (void)state;
+    fixture f = {0};
+    npu_error err = {0};
+    uint64_t first, last;
+    honest = true;
+    open_session(&f);
+    for (int parts = 1; parts < 60; parts++) {
+        write_image(&f, true);
+        assert_int_equal(submit(&f, false, &first, &err), NPU_OK);
+        write_image(&f, false);
+        for (int i = 1; i < parts; i++) assert_int_equal(submit(&f, true, &last, &err), NPU_OK);
+        assert_int_equal(npu_hex_wait(f.session, parts > 1 ? last : first, &err), NPU_RANGE);
+        assert_string_equal(err.code, "htp.bad_row_id");
+        assert_int_equal(submit(&f, false, &last, &err), NPU_OK);
+        assert_int_equal(npu_hex_wait(f.session, last, &err), NPU_OK);
+    }
+    npu_hex_session_close(f.session);
+}
+
+static void events_must_exist(void **state) {
+    (void)state;
+    fixture f = {0};
+    npu_error err = {0};
+    uint64_t sequence = 0;
+    honest = true;
+    open_session(&f);
+    write_image(&f, false);
+    assert_int_equal(npu_hex_wait(f.session, 0, &err), NPU_INVALID);
+    assert_int_equal(npu_hex_wait(f.session, 1, &err), NPU_INVALID);
+    for (int i = 0; i < 40; i++) assert_int_equal(submit(&f, false, &sequence, &err), NPU_OK);
+    assert_int_equal(npu_hex_wait(f.session, sequence, &err), NPU_OK);
+    assert_int_equal(npu_hex_wait(f.session, sequence - 3, &err), NPU_OK);
+    assert_int_equal(npu_hex_wait(f.session, 1, &err), NPU_INVALID); /* its answer is forgotten */
+    assert_int_equal(npu_hex_wait(f.session, sequence + 1, &err), NPU_INVALID);
+    npu_hex_session_close(f.session);
+}
+
+static int setup(void **state) {
+    (void)state;
+    npu_error err = {0};
+    npu_target_params params = {.driver = "sim"};
+    if (npu_hex_driver_open(&params, NULL, &driver, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        return -1;
+    }
+    real_invoke = driver.remote_handle64_invoke;
+    driver.remote_handle64_invoke = invoke;
+    driver.dspqueue_create = queue_create;
+    driver.dspqueue_export = queue_export;
+    driver.dspqueue_close = queue_close;
+    driver.dspqueue_write = queue_write;
+    driver.dspqueue_read = queue_read;
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(answers_are_not_believed),
+                                       cmocka_unit_test(parts_fail_together), cmocka_unit_test(events_must_exist)};
+    return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,87 @@
+"""Plans and the device they meet: caps, generation, image kind and window are compared and refused by name; weights slide
+through a small window without changing a byte; what the host spends a decode step."""
+import json
+import pathlib
+import tempfile
+
+from npu_test import model, run_npu, shared
+
+DEVICE = ["--npu-target", "hexagon", "--driver", "sim"]
+
+
+def refused(code, *args):
+    done = run_npu(*args, check=False, text=True)
+    assert done.returncode == 3 and f"[{code}]" in done.stderr, (code, args, done)
+
+
+def plans(path, tmp):
+    plan = tmp / "plan.json"
+    common = ["logits", "-m", str(path), "--ids", "1,2,3"]
+    run_npu("plan", "-m", str(path), *DEVICE, "-o", str(plan))
+    assert any(e["image"] == "tiles" for e in json.loads(plan.read_text())["entries"])
+    run_npu(*common, *DEVICE, "--plan", str(plan), "-o", str(tmp / "planned"))
+    run_npu(*common, *DEVICE, "-o", str(tmp / "free"))
+    run_npu(*common, "-o", str(tmp / "host"))
+    assert (tmp / "planned").read_bytes() == (tmp / "free").read_bytes() == (tmp / "host").read_bytes()
+    by_plan = [*common, *DEVICE, "--plan", str(plan), "-o", str(tmp / "x")]
+    refused("plan.generation", *by_plan, "--emu", "arch=v75")
+    refused("plan.caps", *by_plan, "--emu", "vtcm=4194304")
+    refused("plan.caps", *by_plan, "--emu", "hvx=2")
+    refused("plan.caps", *by_plan, "--emu", "window=1G")
+    refused("plan.target", *common, "--plan", str(plan), "-o", str(tmp / "x"))
+    refused("plan.settings", *by_plan, "--ctx", "64")
+    text = plan.read_text()
+    (tmp / "edited.json").write_text(text.replace('"tiles"', '"other"', 1))
+    refused("plan.hash", *common, *DEVICE, "--plan", str(tmp / "edited.json"), "-o", str(tmp / "x"))
+    refused("plan.window", *common, *DEVICE, "--emu", "window=1M", "-o", str(tmp / "x"))
+    refused("plan.window", "plan", "-m", str(path), *DEVICE, "--emu", "window=1M")
+    refused("hexagon.emu_setting", *common, *DEVICE, "--emu", "window=48Q", "-o", str(tmp / "x"))
+    refused("hexagon.emu_setting", *common, *DEVICE, "--emu", "no_such=1", "-o", str(tmp / "x"))
+
+
+def keys():
+    text = run_npu("devices", "--emu", "help", text=True).stdout
+    for key in ("window", "fault", "idle"):
+        assert f"\n{key} " in text, text
+    assert run_npu("devices", *DEVICE, "--emu", "help", text=True).stdout == text
+    refused("hexagon.emu_setting", "devices", "--npu-target", "hexagon", "--driver", "fastrpc", "--emu", "help")
+
+
+def host_cost(path):
+    common = ["bench", "-m", str(path), "--host-cost", "--gen-tokens", "32", "--json"]
+    cost = json.loads(run_npu(*common, *DEVICE, text=True).stdout)
+    print("device:", cost)
+    assert cost["allocations"] in (0, None), cost
+    assert cost["images"] == 0 and cost["mapped_bytes"] == 0 and cost["ops_host"] == 0, cost
+    assert cost["batches"] == cost["messages"] == 1, cost
+    assert 0 < cost["message_bytes"] + cost["bytes_to_device"] < 4096, cost
+    cost = json.loads(run_npu(*common, "--device", "cpu", text=True).stdout)
+    print("cpu:", cost)
+    assert cost["allocations"] in (0, None) and cost["ops_device"] == 0 and cost["barrier_us"] > 0, cost
+
+
+def small_window(path, tmp):
+    common = ["logits", "-m", str(path), "--ids", "1,22,333,4444,5,6,7,8,9,10,11,12", "--greedy", "3", "--ctx", "256"]
+    here = run_npu(*common, "-o", str(tmp / "host"), text=True).stdout
+    there = run_npu(*common, *DEVICE, "--emu", "window=48M", "-o", str(tmp / "device"), text=True).stdout
+    assert here == there and (tmp / "host").read_bytes() == (tmp / "device").read_bytes()
+    cost = json.loads(run_npu("bench", "-m", str(path), "--host-cost", "--gen-tokens", "8", "--ctx", "256", "--json",
+                              *DEVICE, "--emu", "window=48M", text=True).stdout)
+    print("window of 48 MiB:", cost)
+    assert cost["mapped_bytes"] > 0 and cost["messages"] > 1 and cost["images"] == 0, cost
+    refused("plan.window", *common, *DEVICE, "--emu", "window=32M", "-o", str(tmp / "x"))
+
+
+def main():
+    case = shared("refs/a/type-q4_0") / "model.gguf"
+    with tempfile.TemporaryDirectory() as folder:
+        tmp = pathlib.Path(folder)
+        keys()
+        plans(case, tmp)
+        host_cost(case)
+        smollm2 = model("smollm2")
+        host_cost(smollm2)
+        small_window(smollm2, tmp)
+
+
+main()

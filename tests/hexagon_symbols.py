@@ -1,0 +1,63 @@
+"""A vendor's library that lacks a name: for each name of hexagon_symbols.def, `npu logits` gives the host's bytes by
+another way (OPTIONAL) or says which symbol is missing (REQUIRED, exit code 4). And no library at all."""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from npu_test import BUILD, NPU, SOURCE, run_npu, shared
+
+sys.path.insert(0, str(SOURCE / "emu/hexagon/tools"))
+from without_symbol import without_symbol  # noqa: E402
+
+
+def names():
+    text = (SOURCE / "src/target/hexagon/hexagon_symbols.def").read_text()
+    return re.findall(r"^HEX_SYMBOL\([^,]+, (\w+), \(.*\), (REQUIRED|OPTIONAL)\)", text, re.M)
+
+
+def run(program, *args):
+    return subprocess.run([program, *args], capture_output=True, text=True, timeout=300)
+
+
+def main():
+    case = shared("refs/a/type-q4_0")
+    ids = ",".join(map(str, json.loads((case / "ref.json").read_text())["prompt_ids"][:6]))
+    model = str(case / "model.gguf")
+    listed = names()
+    assert len(listed) >= 17, listed
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "emu").mkdir()
+        program = folder / "npu"
+        shutil.copy2(NPU, program)
+        for file in (BUILD / "emu").iterdir():
+            if file.is_file() and file.name != "libcdsprpc.so":
+                (folder / "emu" / file.name).symlink_to(file.resolve())
+        library = (BUILD / "emu/libcdsprpc.so").read_bytes()
+        common = ["logits", "-m", model, "--ids", ids]
+        run_npu(*common, "-o", folder / "host")
+        device = ["--npu-target", "hexagon", "--driver", "sim", "-o", str(folder / "device")]
+        for name, need in [(None, "OPTIONAL"), *listed]:
+            (folder / "emu/libcdsprpc.so").write_bytes(without_symbol(library, name) if name else library)
+            (folder / "device").unlink(missing_ok=True)
+            done = run(program, *common, *device)
+            if need == "REQUIRED":
+                assert done.returncode == 4 and f"no symbol {name}" in done.stderr, (name, done)
+                assert not (folder / "device").exists()
+            else:
+                assert done.returncode == 0, (name, done)
+                assert (folder / "device").read_bytes() == (folder / "host").read_bytes(), f"without {name}"
+    print(f"{len(listed)} names taken away one by one")
+
+    done = run(NPU, "run", "-m", model, "--raw", "-p", "x", "-n", "1", "--npu-target", "hexagon")
+    assert done.returncode == 4, done
+    for looked_for in ("libcdsprpc.so", "/dev/fastrpc-cdsp"):
+        assert looked_for in done.stderr, done
+    print("without a driver:", done.stderr.strip())
+
+
+main()
