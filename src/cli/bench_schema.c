@@ -102,7 +102,12 @@ static int print(const cli_options *o, const figures *f, int n, uint32_t gen) {
 int cli_bench_schema(const cli_options *o, cli_session *session, uint32_t prompt, uint32_t gen, int runs) {
     int32_t *ids = malloc((gen + 1) * sizeof *ids);
     figures *f = calloc((size_t)runs + 1, sizeof *f);
-    int bad = ids && f ? 0 : cli_error("out of memory");
+    if (!ids || !f) {
+        free(ids);
+        free(f);
+        return cli_error("out of memory");
+    }
+    int bad = 0;
     for (int i = 0; i <= runs && !bad; i++) bad = run(o, session, prompt ? prompt : 1, gen, ids, &f[i]);
     if (!bad) bad = print(o, f + 1, runs, gen);
     free(ids);

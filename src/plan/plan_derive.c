@@ -20,7 +20,7 @@ static void add_weight(npu_plan_entry *e, const npu_plan_request *r, const npu_g
     if (r->source->get(r->source->context, ref->layer, ref->role, ref->part, &w, NULL) != NPU_OK) return;
     const char *kind = "gguf";
     uint64_t bytes = w.bytes;
-    if (e->on_device && r->target->image) r->target->image(t, &kind, &bytes);
+    if (e->on_device && r->target && r->target->image) r->target->image(t, &kind, &bytes);
     if (e->n_tensors == 0) {
         e->type = w.type;
         copy(e->image, sizeof e->image, kind);
