@@ -8,6 +8,7 @@ PREFIX  = /usr/local
 VERSUS  =
 CMAKE   = cmake -G Ninja
 # By the environment, so that any character may be in it.
+override PROMPT := $(value PROMPT)
 export PROMPT
 
 .PHONY: all deps demo check check-full versus install htp packets format lint clean help
