@@ -17,6 +17,8 @@ struct npu_executor {
     npu_buffer **files;               /* wrapped mappings */
     uint32_t n_files, n_graphs;
     npu__bound *graphs;
+    bool gemv_class; /* the device takes products one by one */
+    npu__gemv gemv;
     npu_target *state_owner;
     npu_profile_fn *profile;
     void *profile_user;
@@ -44,7 +46,7 @@ static npu_status alloc_buffers(npu_executor *x, const npu_executor_graph *graph
         for (int b = 0; b < NPU_GRAPH_FILES; b++)
             if (needs[b] > bytes[b]) bytes[b] = needs[b];
     }
-    npu_target *owner = x->params.device ? x->params.device : x->params.host;
+    npu_target *owner = x->params.device && !x->gemv_class ? x->params.device : x->params.host;
     for (int b = 0; b < NPU_GRAPH_FILES; b++)
         if (bytes[b]) NPU_TRY(owner->ops->buffer_alloc(owner, bytes[b], uses[b], &x->own[b], err));
     return NPU_OK;
@@ -64,13 +66,20 @@ static npu_status bind(npu_executor *x, npu__bound *b, const npu_executor_graph 
         if (!buffer || tensor->offset + npu_tensor_extent(tensor) > buffer->bytes)
             return npu_fail(err, NPU_INTERNAL, "executor.range", "tensor %u does not lie in its buffer", t);
     }
-    return npu__executor_cut(b, x->params.device ? graph->on_device : NULL, err);
+    const bool *on_device = x->params.device ? graph->on_device : NULL;
+    if (x->gemv_class) {
+        NPU_TRY(npu__gemv_bind(&x->gemv, x->params.device, graph, err));
+        b->fused = calloc(b->graph->n_ops + 1, sizeof *b->fused);
+        if (!b->fused) return npu_fail(err, NPU_NO_MEMORY, "executor.memory", "no memory to bind a graph");
+        if (graph->fused) memcpy(b->fused, graph->fused, b->graph->n_ops * sizeof *b->fused);
+    }
+    return npu__executor_cut(b, on_device, x->gemv_class, err);
 }
 
-/* The device owns the state when it writes any of it; executor_cut.c sees to it that no layer is split. */
+/* A graph-class device owns the state when it writes any of it; executor_cut.c sees to it that no layer is split. */
 static void find_state_owner(npu_executor *x, const npu_executor_graph *graphs) {
     x->state_owner = x->params.host;
-    for (uint32_t i = 0; x->params.device && i < x->n_graphs; i++) {
+    for (uint32_t i = 0; x->params.device && !x->gemv_class && i < x->n_graphs; i++) {
         const npu_graph *g = graphs[i].graph;
         for (uint32_t k = 0; graphs[i].on_device && k < g->n_ops; k++)
             if (graphs[i].on_device[k] && g->tensors[g->ops[k].dst[0]].flags & NPU_TENSOR_STATE)
@@ -81,9 +90,11 @@ static void find_state_owner(npu_executor *x, const npu_executor_graph *graphs) 
 npu_status npu_executor_create(const npu_executor_params *params, const npu_executor_graph *graphs, uint32_t n_graphs,
                                npu_executor **out, npu_error *err) {
     *out = NULL;
-    if (!params->host->ops->submit || (params->device && !params->device->ops->submit))
-        return npu_fail(err, NPU_REFUSED, "executor.target", "target %s does not run graphs",
-                        (params->device ? params->device : params->host)->ops->name);
+    if (!params->host->ops->submit)
+        return npu_fail(err, NPU_REFUSED, "executor.target", "target %s does not run graphs", params->host->ops->name);
+    if (params->device && !params->device->ops->submit && !params->device->ops->gemv)
+        return npu_fail(err, NPU_REFUSED, "executor.target", "target %s runs neither graphs nor products",
+                        params->device->ops->name);
     npu_executor *x = calloc(1, sizeof *x);
     npu__bound *bound = calloc(n_graphs, sizeof *bound);
     if (!x || !bound) {
@@ -94,10 +105,12 @@ npu_status npu_executor_create(const npu_executor_params *params, const npu_exec
     x->params = *params;
     x->graphs = bound;
     x->n_graphs = n_graphs;
+    x->gemv_class = params->device && !params->device->ops->submit;
     find_state_owner(x, graphs);
     npu_status status = wrap_files(x, err);
     if (status == NPU_OK) status = alloc_buffers(x, graphs, err);
     for (uint32_t i = 0; i < n_graphs && status == NPU_OK; i++) status = bind(x, &bound[i], &graphs[i], err);
+    if (status == NPU_OK) status = npu__gemv_alloc(&x->gemv, err);
     if (status != NPU_OK) {
         npu_executor_free(x);
         return status;
@@ -112,10 +125,12 @@ void npu_executor_free(npu_executor *x) {
         free(x->graphs[i].buffers);
         free(x->graphs[i].segments);
         free(x->graphs[i].syncs);
+        free(x->graphs[i].fused);
     }
     for (int b = 0; b < NPU_GRAPH_FILES; b++)
         if (x->own[b]) x->own[b]->owner->ops->buffer_free(x->own[b]->owner, x->own[b]);
     for (uint32_t i = 0; i < x->n_files; i++) npu_target_host.buffer_free(x->params.host, x->files[i]);
+    free(x->gemv.values);
     free(x->files);
     free(x->graphs);
     free(x);
@@ -146,13 +161,7 @@ static npu_status run_syncs(npu_executor *x, const npu__bound *b, const npu__seg
     return NPU_OK;
 }
 
-static npu_status submit(npu_executor *x, npu_target *target, npu_batch *batch, npu_error *err) {
-    npu_event event;
-    uint64_t start = x->profile ? now_ns() : 0;
-    NPU_TRY(target->ops->submit(target, batch, &event, err));
-    NPU_TRY(target->ops->wait(target, event, err));
-    x->counters.batches++;
-    if (!x->profile) return NPU_OK;
+static void report(npu_executor *x, const npu_target *target, const npu_batch *batch, uint64_t start) {
     const npu_op_info *info = npu_op_find(batch->ops[0].code);
     npu_profile_entry entry = {.op = batch->n_ops == 1 && info ? info->name : "batch",
                                .role = npu_role_name(batch->ops[0].role),
@@ -162,6 +171,31 @@ static npu_status submit(npu_executor *x, npu_target *target, npu_batch *batch, 
                                .ops = batch->n_ops,
                                .ns = now_ns() - start};
     x->profile(x->profile_user, &entry);
+}
+
+static npu_status submit(npu_executor *x, npu_target *target, npu_batch *batch, npu_error *err) {
+    npu_event event;
+    uint64_t start = x->profile ? now_ns() : 0;
+    NPU_TRY(target->ops->submit(target, batch, &event, err));
+    NPU_TRY(target->ops->wait(target, event, err));
+    x->counters.batches++;
+    if (x->profile) report(x, target, batch, start);
+    return NPU_OK;
+}
+
+static npu_status run_products(npu_executor *x, const npu__bound *b, const npu__segment *s, const npu_step *step,
+                               npu_error *err) {
+    for (uint32_t i = s->first_op; i < s->first_op + s->n_ops; i++) {
+        npu__gemv_bytes bytes = {0};
+        uint64_t start = x->profile ? now_ns() : 0;
+        NPU_TRY(npu__gemv_run(&x->gemv, x->params.device, b, i, step, &bytes, err));
+        x->counters.batches++;
+        x->counters.bytes_to_device += bytes.to_device;
+        x->counters.bytes_to_host += bytes.to_host;
+        x->counters.ops_device++;
+        npu_batch one = {.ops = &b->graph->ops[i], .n_ops = 1, .step = *step};
+        if (x->profile) report(x, x->params.device, &one, start);
+    }
     return NPU_OK;
 }
 
@@ -169,6 +203,7 @@ static npu_status submit(npu_executor *x, npu_target *target, npu_batch *batch, 
 static npu_status run_segment(npu_executor *x, uint32_t graph, uint32_t index, const npu_step *step, npu_error *err) {
     const npu__bound *b = &x->graphs[graph];
     const npu__segment *s = &b->segments[index];
+    if (s->device && x->gemv_class) return run_products(x, b, s, step, err);
     npu_target *target = s->device ? x->params.device : x->params.host;
     bool single = x->profile && !s->device;
     npu_batch batch = {.image_id = (uint64_t)(graph + 1) << 32 | (index + 1),
@@ -208,7 +243,7 @@ npu_status npu_executor_run(npu_executor *x, uint32_t graph, const npu_step *ste
         if (status == NPU_OK) status = run_syncs(x, b, &b->segments[i], step, &here);
         if (status == NPU_OK && b->segments[i].n_ops) status = run_segment(x, graph, i, step, &here);
     }
-    if (status == NPU_TIMEOUT || status == NPU_DEVICE_LOST) x->broken = here;
+    if (!x->gemv_class && (status == NPU_TIMEOUT || status == NPU_DEVICE_LOST)) x->broken = here;
     if (status != NPU_OK && err) *err = here;
     x->counters.steps += status == NPU_OK;
     x->counters.rows += status == NPU_OK ? step->rows[NPU_ROWS_STEP] : 0;

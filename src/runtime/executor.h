@@ -2,6 +2,10 @@
  * changes between host and device. Owns the io, compute and state buffers, which all graphs of an executor share (they
  * run one after the other, and the state outlives each run). Knows no model. One thread at a time; a run does not
  * allocate.
+ *
+ * A graph-class device gets batches of ops on buffers of its own, which host and device share. A gemv-class device gets
+ * products one by one (weights with gemv, the head with lm_head where it has one), on the host's buffers; everything
+ * else runs on the host.
  */
 #ifndef NPU_RUNTIME_EXECUTOR_H
 #define NPU_RUNTIME_EXECUTOR_H
@@ -26,16 +30,17 @@ typedef struct npu_executor_params {
     void *cancelled_user;
 } npu_executor_params;
 
-/* A graph to run, and for each of its ops whether the device does it (NULL = none). The graph must outlive the
- * executor; its state lies at the same offsets in all graphs. */
+/* A graph to run, and for each of its ops whether the device does it (NULL = none). The graph and its weight source
+ * must outlive the executor; its state lies at the same offsets in all graphs. */
 typedef struct npu_executor_graph {
     const npu_graph *graph;
     const bool *on_device;
+    const bool *fused; /* gemv-class devices: whether the products of an op are one gemv (NULL = one each) */
 } npu_executor_graph;
 
 /* Binds the graphs; they are named by their index from then on. Fresh buffers are zero. REFUSED ("executor.state"): an
- * op that writes state and one that reads it have different owners; NO_MEMORY; or what a target says. On failure *out
- * is NULL. */
+ * op that writes state and one that reads it have different owners; REFUSED ("executor.gemv"): an op that a gemv-class
+ * device can't be given; NO_MEMORY; or what a target says. On failure *out is NULL. */
 npu_status npu_executor_create(const npu_executor_params *params, const npu_executor_graph *graphs, uint32_t n_graphs,
                                npu_executor **out, npu_error *err);
 void npu_executor_free(npu_executor *x); /* NULL is fine */
@@ -44,7 +49,8 @@ void npu_executor_free(npu_executor *x); /* NULL is fine */
 void *npu_executor_data(npu_executor *x, uint32_t graph, npu_t tensor);
 
 /* Runs a graph with these row counts. CANCELLED leaves the state half written: the caller forgets the step's cells.
- * After TIMEOUT or DEVICE_LOST every further run fails the same way. */
+ * After TIMEOUT or DEVICE_LOST of a graph-class device every further run fails the same way: it may still write to the
+ * buffers. A gemv-class device never touches them, and the next run asks it again. */
 npu_status npu_executor_run(npu_executor *x, uint32_t graph, const npu_step *step, npu_error *err);
 
 /* Copies bytes inside the state buffer (not overlapping), synced when the device owns the state. */

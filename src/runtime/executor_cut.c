@@ -65,7 +65,7 @@ static npu_status cut_segment(npu__bound *b, npu__segment *s, const bool *on_dev
     return NPU_OK;
 }
 
-npu_status npu__executor_cut(npu__bound *b, const bool *on_device, npu_error *err) {
+npu_status npu__executor_cut(npu__bound *b, const bool *on_device, bool shared, npu_error *err) {
     const npu_graph *g = b->graph;
     bool none = true;
     for (uint32_t i = 0; on_device && i < g->n_ops; i++) none = none && !on_device[i];
@@ -81,11 +81,11 @@ npu_status npu__executor_cut(npu__bound *b, const bool *on_device, npu_error *er
         while (i < g->n_ops && (!none && on_device[i]) == s->device) i++;
         s->n_ops = i - s->first_op;
         b->n_segments++;
-        if (!none) NPU_TRY(cut_segment(b, s, on_device, err));
+        if (!none && !shared) NPU_TRY(cut_segment(b, s, on_device, err));
     }
     npu__segment *end = &b->segments[b->n_segments++];
     *end = (npu__segment){.first_op = g->n_ops, .first_sync = b->n_syncs};
-    for (uint32_t t = 0; !none && t < g->n_tensors; t++)
+    for (uint32_t t = 0; !none && !shared && t < g->n_tensors; t++)
         if (g->tensors[t].flags & NPU_TENSOR_OUTPUT) NPU_TRY(need(b, end, g->n_ops, (npu_t)t, on_device, err));
     return NPU_OK;
 }

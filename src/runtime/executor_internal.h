@@ -1,4 +1,5 @@
-/* The executor's inner structs, shared by executor.c (life and runs) and executor_cut.c (batches and syncs). */
+/* The executor's inner structs, shared by executor.c (life and runs), executor_cut.c (batches and syncs) and
+ * executor_gemv.c (products on a gemv-class device). */
 #ifndef NPU_RUNTIME_EXECUTOR_INTERNAL_H
 #define NPU_RUNTIME_EXECUTOR_INTERNAL_H
 
@@ -21,10 +22,31 @@ typedef struct npu__bound {
     npu__segment *segments; /* the last one has no ops: what the host reads at the end */
     npu__sync *syncs;
     npu_buffer **buffers; /* [graph->n_buffers] */
+    bool *fused;          /* [graph->n_ops]: the op's products are one gemv; NULL = none are */
     uint32_t n_segments, n_syncs;
 } npu__bound;
 
-/* Fills segments and syncs of |b|; frees nothing on failure (npu_executor_free does). */
-npu_status npu__executor_cut(npu__bound *b, const bool *on_device, npu_error *err);
+/* Room for the results of fused products, shared by all graphs. */
+typedef struct npu__gemv {
+    float *values;
+    uint64_t n_values;
+} npu__gemv;
+
+typedef struct npu__gemv_bytes {
+    uint64_t to_device, to_host;
+} npu__gemv_bytes;
+
+/* Checks what |graph| wants of a gemv-class device and adds up the room it needs; npu__gemv_alloc makes it. REFUSED
+ * ("executor.gemv"): an op that is no product of rows and weights. */
+npu_status npu__gemv_bind(npu__gemv *v, const npu_target *device, const npu_executor_graph *graph, npu_error *err);
+npu_status npu__gemv_alloc(npu__gemv *v, npu_error *err);
+
+/* Runs op |index| of |b|, adds to |bytes|. Allocates only on the target's residency misses. */
+npu_status npu__gemv_run(npu__gemv *v, npu_target *device, const npu__bound *b, uint32_t index, const npu_step *step,
+                         npu__gemv_bytes *bytes, npu_error *err);
+
+/* Fills segments and syncs of |b|; frees nothing on failure (npu_executor_free does). With |shared| both sides work on
+ * the host's own memory and nothing is synced. */
+npu_status npu__executor_cut(npu__bound *b, const bool *on_device, bool shared, npu_error *err);
 
 #endif

@@ -146,19 +146,7 @@ static void close_fixture(fixture *f) {
 static npu_status step(fixture *f, uint32_t first, uint32_t n, npu_error *err) {
     unsigned k = n > 2;
     tiny_graph *t = &f->graphs[k];
-    int32_t *tokens = npu_executor_data(f->x, k, t->tokens), *positions = npu_executor_data(f->x, k, t->positions);
-    int32_t *cells = npu_executor_data(f->x, k, t->cells), *spans = npu_executor_data(f->x, k, t->spans);
-    int32_t *out = npu_executor_data(f->x, k, t->out_rows);
-    float *freqs = npu_executor_data(f->x, k, t->freqs);
-    for (int i = 0; i < TINY_HEAD / 2; i++) freqs[i] = 1.0f / (float)(1 + 3 * i);
-    for (uint32_t i = 0; i < n; i++) {
-        tokens[i] = (int32_t)((first + i) * 7 % TINY_VOCAB);
-        positions[i] = cells[i] = (int32_t)(first + i);
-        spans[2 * i] = 0;
-        spans[2 * i + 1] = (int32_t)(first + i) + 1;
-    }
-    out[0] = (int32_t)n - 1;
-    npu_step s = {.rows = {[NPU_ROWS_STEP] = n, [NPU_ROWS_OUT] = 1}};
+    npu_step s = tiny_inputs(t, f->x, k, first, n);
     return npu_executor_run(f->x, k, &s, err);
 }
 

@@ -285,6 +285,24 @@ static void flash_attn(void **state) {
     }
 }
 
+/* One product through the vtable's gemv: the host's bytes, or a plain word that this device has no such product. */
+static void gemv(void **state) {
+    (void)state;
+    enum { M = 3, K = 64, N = 33 };
+    static float x[M * K], w[K * N], y[2][M * N];
+    npu_error err = {0};
+    f.seed = 11;
+    for (int i = 0; i < M * K; i++) x[i] = rnd_float();
+    for (int i = 0; i < K * N; i++) w[i] = rnd_float();
+    npu_gemv_args args = {.M = M, .K = K, .N = N, .x = x, .weights = w, .wkey = -1};
+    assert_int_equal(targets[0]->ops->gemv(targets[0], &args, y[0], &err), NPU_OK);
+    npu_status status = targets[1]->ops->gemv(targets[1], &args, y[1], &err);
+    if (status == NPU_UNSUPPORTED)
+        assert_string_equal(err.code, "hexagon.op");
+    else
+        assert_memory_equal(y[0], y[1], sizeof y[0]);
+}
+
 static int setup(void **state) {
     (void)state;
     npu_error err = {0};
@@ -312,8 +330,8 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rms_norm), cmocka_unit_test(elementwise), cmocka_unit_test(rows),
-        cmocka_unit_test(mul_mat),  cmocka_unit_test(rope),        cmocka_unit_test(flash_attn),
+        cmocka_unit_test(rms_norm), cmocka_unit_test(elementwise), cmocka_unit_test(rows), cmocka_unit_test(mul_mat),
+        cmocka_unit_test(rope),     cmocka_unit_test(flash_attn),  cmocka_unit_test(gemv),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -2,7 +2,9 @@
 #pragma once
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "runtime/executor.h"
 #include "runtime/graph.h"
 #include "wire/format.h"
 
@@ -23,6 +25,7 @@ typedef struct tiny_graph {
     npu_weight_source source;
     float *file; // all weights, one after the other
     uint64_t used;
+    uint64_t at[32]; // where a role's weight lies, + 1
     npu_t tokens, positions, cells, spans, out_rows, freqs, logits;
 } tiny_graph;
 
@@ -34,7 +37,7 @@ static inline void tiny_shape(npu_role role, uint32_t ne[2]) {
     if (role == NPU_ROLE_ATTN_NORM || role == NPU_ROLE_FFN_NORM || role == NPU_ROLE_OUT_NORM) ne[1] = 1;
 }
 
-// The weights lie in the order in which they are asked for; there are no biases.
+// The weights lie in the order in which they are first asked for; there are no biases.
 static npu_status tiny_get(void *context, unsigned layer, npu_role role, npu_weight_part part, npu_weight *out,
                            npu_error *err) {
     tiny_graph *t = context;
@@ -42,12 +45,14 @@ static npu_status tiny_get(void *context, unsigned layer, npu_role role, npu_wei
         return npu_fail(err, NPU_NOT_FOUND, "tiny.weight", "no %s in layer %u", npu_role_name(role), layer);
     uint32_t ne[2];
     tiny_shape(role, ne);
-    *out = (npu_weight){.name = npu_role_name(role), .type = NPU_TYPE_F32, .file_offset = t->used * 4};
-    out->data = t->file + t->used;
+    uint64_t at = t->at[role] ? t->at[role] - 1 : t->used;
+    *out = (npu_weight){.name = npu_role_name(role), .type = NPU_TYPE_F32, .file_offset = at * 4};
+    out->data = t->file + at;
     out->ne[0] = ne[0], out->ne[1] = ne[1], out->ne[2] = out->ne[3] = 1;
     out->nb[0] = 4, out->nb[1] = ne[0] * 4ull, out->nb[2] = out->nb[3] = out->nb[1] * ne[1];
     out->bytes = out->nb[2];
-    t->used += (uint64_t)ne[0] * ne[1];
+    if (!t->at[role]) t->used += (uint64_t)ne[0] * ne[1];
+    t->at[role] = at + 1;
     return NPU_OK;
 }
 
@@ -103,6 +108,7 @@ static inline int tiny_build(tiny_graph *t, uint32_t rows) {
         for (int i = 0; i < TINY_FILE_VALUES; i++) t->file[i] = sinf((float)i * 0.37f) * 0.3f;
     }
     t->used = 0;
+    memset(t->at, 0, sizeof t->at);
     t->source = (npu_weight_source){t, tiny_get};
     npu_graph *g = &t->g;
     npu_graph_init(g, &t->source, rows, rows < TINY_OUT ? rows : TINY_OUT, 1);
@@ -127,6 +133,24 @@ static inline int tiny_build(tiny_graph *t, uint32_t rows) {
     t->logits = npu_graph_softcap(g, npu_graph_scale(g, x, 2), 30);
     npu_graph_output(g, t->logits);
     return 1;
+}
+
+// Writes the inputs of positions |first| … |first| + |n| - 1 to graph |k| of an executor; logits after the last of
+// them.
+static inline npu_step tiny_inputs(const tiny_graph *t, npu_executor *x, uint32_t k, uint32_t first, uint32_t n) {
+    int32_t *tokens = npu_executor_data(x, k, t->tokens), *positions = npu_executor_data(x, k, t->positions);
+    int32_t *cells = npu_executor_data(x, k, t->cells), *spans = npu_executor_data(x, k, t->spans);
+    int32_t *out = npu_executor_data(x, k, t->out_rows);
+    float *freqs = npu_executor_data(x, k, t->freqs);
+    for (int i = 0; i < TINY_HEAD / 2; i++) freqs[i] = 1.0f / (float)(1 + 3 * i);
+    for (uint32_t i = 0; i < n; i++) {
+        tokens[i] = (int32_t)((first + i) * 7 % TINY_VOCAB);
+        positions[i] = cells[i] = (int32_t)(first + i);
+        spans[2 * i] = 0;
+        spans[2 * i + 1] = (int32_t)(first + i) + 1;
+    }
+    out[0] = (int32_t)n - 1;
+    return (npu_step){.rows = {[NPU_ROWS_STEP] = n, [NPU_ROWS_OUT] = 1}};
 }
 
 static inline void tiny_free(tiny_graph *t) {

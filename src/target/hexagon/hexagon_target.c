@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "target/gemv_helper.h"
+
 static npu_hex_target *of(npu_target *target) {
     return (npu_hex_target *)(void *)target;
 }
@@ -150,6 +152,7 @@ const npu_target_ops npu_target_hexagon = {
     .buffer_alloc = hex_buffer_alloc,
     .buffer_free = hex_buffer_free,
     .buffer_sync = hex_buffer_sync,
+    .gemv = npu_gemv_by_submit,
     .submit = hex_submit,
     .wait = hex_wait,
     .supports = npu_hex_supports,

@@ -1,0 +1,235 @@
+/* The executor with a gemv-class device: products go through gemv or lm_head in chunks of rows, alone or fused; the
+ * rest runs on the host. The device here multiplies as the host does, so the bytes must be the host's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "runtime/executor.h"
+#include "support/tiny_graph.h"
+#include "target/gemv_helper.h"
+
+enum { MAX_ROWS = 2, PREFILL_ROWS = 5, MOST_CALLS = 64 };
+
+typedef struct call {
+    unsigned role, layer;
+    uint32_t M, N;
+    int64_t wkey;
+} call;
+
+typedef struct fake {
+    npu_target base;
+    npu_target *inner;
+    call calls[MOST_CALLS];
+    unsigned n_calls, n_heads;
+    npu_status answer;
+    const npu_weight_source *source; /* of lm_head */
+} fake;
+
+static npu_status fake_gemv(npu_target *target, const npu_gemv_args *args, float *out, npu_error *err) {
+    fake *f = (fake *)target;
+    if (f->n_calls < MOST_CALLS) f->calls[f->n_calls++] = (call){args->role, args->layer, args->M, args->N, args->wkey};
+    if (f->answer != NPU_OK) return npu_fail(err, f->answer, "fake.gemv", "as asked");
+    return npu_gemv_by_submit(f->inner, args, out, err);
+}
+
+/* The head's weights as the callback would give them. */
+static npu_status head_tiles(void *user, unsigned layer, unsigned role, uint8_t *out, uint64_t out_bytes,
+                             npu_error *err) {
+    const tiny_graph *t = user;
+    float *to = (float *)(void *)out;
+    const float *head = NULL;
+    (void)layer, (void)role, (void)out_bytes, (void)err;
+    for (uint32_t i = 0; i < t->g.n_ops; i++)
+        if (t->g.ops[i].role == NPU_ROLE_HEAD && t->g.ops[i].code == NPU_OP_MUL_MAT)
+            head = t->file + t->g.tensors[t->g.ops[i].src[1]].offset / sizeof(float);
+    for (int n = 0; n < TINY_VOCAB; n++)
+        for (int k = 0; k < TINY_EMBD; k++) to[k * TINY_VOCAB + n] = head[n * TINY_EMBD + k];
+    return NPU_OK;
+}
+
+static npu_status fake_lm_head(npu_target *target, uint32_t M, const float *h, float *logits, npu_error *err) {
+    fake *f = (fake *)target;
+    npu_gemv_args args = {.M = M,
+                          .K = TINY_EMBD,
+                          .N = TINY_VOCAB,
+                          .x = h,
+                          .wkey = -1,
+                          .tiles = head_tiles,
+                          .tiles_user = f->source->context};
+    f->n_heads++;
+    return npu_gemv_by_submit(f->inner, &args, logits, err);
+}
+
+static const npu_target_ops fake_ops = {.name = "fake", .gemv = fake_gemv, .lm_head = fake_lm_head};
+
+typedef struct fixture {
+    tiny_graph graphs[2]; /* of 2 and of TINY_ROWS rows */
+    npu_target *host;
+    fake device;
+    npu_executor *x;
+    bool on_device[64], fused[64];
+} fixture;
+
+static npu_target *open_host(void) {
+    npu_target_params params = {.n_threads = 1};
+    npu_target *host = NULL;
+    npu_error err = {0};
+    assert_int_equal(npu_target_host.open(&params, NULL, NULL, &host, &err), NPU_OK);
+    return host;
+}
+
+static void build(fixture *f) {
+    npu_error err = {0};
+    *f = (fixture){.device.base = {.ops = &fake_ops}};
+    f->device.base.caps = (npu_caps){.max_rows = MAX_ROWS, .prefill_rows = PREFILL_ROWS};
+    f->host = open_host();
+    f->device.inner = open_host();
+    for (int i = 0; i < 2; i++) {
+        assert_true(tiny_build(&f->graphs[i], i ? TINY_ROWS : 2));
+        assert_int_equal(npu_graph_finish(&f->graphs[i].g, &err), NPU_OK);
+    }
+    f->device.source = &f->graphs[0].source;
+    for (uint32_t i = 0; i < f->graphs[0].g.n_ops; i++) f->on_device[i] = f->graphs[0].g.ops[i].code == NPU_OP_MUL_MAT;
+}
+
+static npu_status bind(fixture *f, bool device, bool fused, npu_error *err) {
+    npu_executor_file file = {f->graphs[0].file, TINY_FILE_VALUES * sizeof(float)};
+    npu_executor_params params = {
+        .host = f->host, .device = device ? &f->device.base : NULL, .files = &file, .n_files = 1};
+    npu_executor_graph graphs[2];
+    memset(f->fused, fused, sizeof f->fused);
+    for (int i = 0; i < 2; i++)
+        graphs[i] = (npu_executor_graph){&f->graphs[i].g, f->on_device, fused ? f->fused : NULL};
+    return npu_executor_create(&params, graphs, 2, &f->x, err);
+}
+
+static void free_fixture(fixture *f) {
+    npu_executor_free(f->x);
+    npu_target_host.close(f->host);
+    npu_target_host.close(f->device.inner);
+    for (int i = 0; i < 2; i++) tiny_free(&f->graphs[i]);
+}
+
+static npu_status step(fixture *f, uint32_t first, uint32_t n, npu_error *err) {
+    unsigned k = n > 2;
+    npu_step s = tiny_inputs(&f->graphs[k], f->x, k, first, n);
+    return npu_executor_run(f->x, k, &s, err);
+}
+
+static void run_all(fixture *f, float out[TINY_VOCAB]) {
+    npu_error err = {0};
+    if (step(f, 0, 12, &err) != NPU_OK) fail_msg("%s", err.text);
+    for (uint32_t i = 12; i < 15; i++)
+        if (step(f, i, 1, &err) != NPU_OK) fail_msg("%s", err.text);
+    memcpy(out, npu_executor_data(f->x, 0, f->graphs[0].logits), TINY_VOCAB * sizeof *out);
+}
+
+static void same_bytes(bool fused, bool lm_head) {
+    float want[TINY_VOCAB], got[TINY_VOCAB];
+    npu_error err = {0};
+    fixture f;
+    build(&f);
+    assert_int_equal(bind(&f, false, false, &err), NPU_OK);
+    run_all(&f, want);
+    npu_executor_free(f.x);
+    f.device.base.caps.lm_head = lm_head;
+    if (bind(&f, true, fused, &err) != NPU_OK) fail_msg("%s", err.text);
+    run_all(&f, got);
+    assert_memory_equal(want, got, sizeof want);
+    assert_int_equal(f.device.n_heads, lm_head ? 4 : 0);
+    npu_counters c = {0};
+    npu_executor_count(f.x, &c);
+    assert_int_equal(c.ops_device, 4 * 5); /* steps, products */
+    assert_int_equal(c.ops_host, c.ops_fallback);
+    assert_int_equal(c.ops_host + c.ops_device, 4 * f.graphs[0].g.n_ops);
+    assert_int_equal(c.syncs, 0);
+    /* The first product of the prompt: 12 rows as 5 + 5 + 2, fused or one weight after the other. */
+    static const uint32_t rows[] = {5, 5, 2};
+    for (unsigned i = 0; i < 3; i++) {
+        const call *got_call = &f.device.calls[i];
+        assert_int_equal(got_call->M, rows[i]);
+        assert_int_equal(got_call->role, fused ? NPU_ROLE_QKV : NPU_ROLE_Q);
+        assert_int_equal(got_call->N, fused ? 3 * TINY_EMBD : TINY_EMBD);
+        assert_int_equal(got_call->wkey, got_call->role);
+    }
+    assert_int_equal(f.device.calls[3].role, fused ? NPU_ROLE_O : NPU_ROLE_K);
+    free_fixture(&f);
+}
+
+static void products_one_by_one(void **state) {
+    (void)state;
+    same_bytes(false, false);
+}
+
+static void products_fused(void **state) {
+    (void)state;
+    same_bytes(true, false);
+}
+
+static void head_through_lm_head(void **state) {
+    (void)state;
+    same_bytes(true, true);
+}
+
+/* A request fails with what the device said; the next one is asked of it again and gives the same bytes. */
+static void failures_end_a_request(void **state) {
+    (void)state;
+    static const npu_status answers[] = {NPU_TIMEOUT, NPU_DEVICE_LOST, NPU_DEVICE_SHORT, NPU_UNSUPPORTED};
+    float want[TINY_VOCAB], got[TINY_VOCAB];
+    npu_error err = {0};
+    fixture f;
+    build(&f);
+    assert_int_equal(bind(&f, true, true, &err), NPU_OK);
+    run_all(&f, want);
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        f.device.answer = answers[i];
+        assert_int_equal(step(&f, 0, 12, &err), answers[i]);
+        assert_string_equal(err.code, "fake.gemv");
+        f.device.answer = NPU_OK;
+        run_all(&f, got);
+        assert_memory_equal(want, got, sizeof want);
+    }
+    free_fixture(&f);
+}
+
+static void only_products_of_weights(void **state) {
+    (void)state;
+    npu_error err = {0};
+    for (uint32_t i = 0;; i++) {
+        fixture f;
+        build(&f);
+        bool end = i == f.graphs[0].g.n_ops, product = !end && f.on_device[i];
+        if (!end && !product) {
+            f.on_device[i] = true;
+            assert_int_equal(bind(&f, true, true, &err), NPU_REFUSED);
+            assert_string_equal(err.code, "executor.gemv");
+            assert_null(f.x);
+        }
+        free_fixture(&f);
+        if (end) break;
+    }
+}
+
+static void a_target_that_does_nothing(void **state) {
+    (void)state;
+    static const npu_target_ops nothing = {.name = "nothing"};
+    npu_error err = {0};
+    fixture f;
+    build(&f);
+    f.device.base.ops = &nothing;
+    assert_int_equal(bind(&f, true, true, &err), NPU_REFUSED);
+    assert_string_equal(err.code, "executor.target");
+    free_fixture(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_one_by_one),      cmocka_unit_test(products_fused),
+        cmocka_unit_test(head_through_lm_head),     cmocka_unit_test(failures_end_a_request),
+        cmocka_unit_test(only_products_of_weights), cmocka_unit_test(a_target_that_does_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
