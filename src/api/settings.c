@@ -86,6 +86,7 @@ npu_status npu__api_derive(npu_model *m, const npu_context_params *p, const npu_
     npu_gguf_str s;
     if (npu_gguf_get_str(m->gguf, "general.name", &s, NULL) == NPU_OK && s.size < sizeof name)
         memcpy(name, s.data, s.size);
+    npu_target_params target_params = npu__api_target_params(p);
     npu_plan_request request = {.architecture = m->h.arch->name,
                                 .model_name = name,
                                 .facts = m->h.facts,
@@ -95,6 +96,8 @@ npu_status npu__api_derive(npu_model *m, const npu_context_params *p, const npu_
                                 .prefill = &instance->graphs[NPU_GRAPH_PREFILL],
                                 .source = &instance->source,
                                 .target = target,
+                                .target_params = &target_params,
+                                .kernels_dir = p->kernels_dir,
                                 .caps = *caps,
                                 .settings = instance->settings};
     NPU_TRY(npu_plan_derive(&request, out, err));

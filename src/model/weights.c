@@ -7,7 +7,7 @@
 
 #include "model/arch.h"
 
-enum { N_ROLES = NPU_ROLE_ROWS + 1, N_PARTS = NPU_PART_FREQS + 1 };
+enum { N_ROLES = NPU_ROLE_COUNT, N_PARTS = NPU_PART_FREQS + 1 };
 
 /* What a dimension must be. */
 typedef enum dim { ONE, EMBD, VOCAB, HEADS_K, KV_K, KV_V, QKV, HEADS_V, HEAD, FF, FF2, ROT } dim;

@@ -10,13 +10,42 @@
 #include "runtime/graph.h"
 #include "target/target.h"
 
-enum { NPU_PLAN_VERSION = 1, NPU_PLAN_HASH_LEN = 64, NPU_PLAN_MAX_TENSORS = 8 };
+enum {
+    NPU_PLAN_VERSION = 2,
+    NPU_PLAN_HASH_LEN = 64,
+    NPU_PLAN_MAX_TENSORS = 8,
+    NPU_PLAN_MAX_SPLITS = NPU_OP_DSTS,
+    NPU_PLAN_NO_KERNEL = 0xffff,
+};
 
 /* One fact about the model that changes how it runs, with the GGUF key it came from ("" when it follows from tensor
  * shapes). */
 typedef struct npu_plan_fact {
     char name[32], key[96], value[96];
 } npu_plan_fact;
+
+/* A kernel as a kernels folder's manifest lists it: one shape, one file. */
+typedef struct npu_plan_kernel {
+    uint16_t role; /* the role that it was built for; NONE = any of its shape */
+    uint32_t M, K, N;
+    char kind[16];   /* "int8", "gemv_q4_1", "head", … */
+    char layout[32]; /* of weights and activations: the micro-tiles */
+    char file[96];   /* in the kernels folder */
+    char sha256[NPU_PLAN_HASH_LEN + 1];
+} npu_plan_kernel;
+
+/* A product as a gemv-class target carries it out: some or all results of one op, side by side, from one weight image.
+ * Layers of the same shape share a design; npu_gemv_args.role is its index. */
+typedef struct npu_plan_design {
+    uint16_t role;                          /* "qkv" when fused; "q", "k" and "v" when split */
+    uint16_t first, n_splits;               /* which results of the op */
+    uint32_t splits[NPU_PLAN_MAX_SPLITS];   /* how many columns each takes; real_n together */
+    uint32_t K, N, real_k, real_n;          /* with and without padding */
+    uint32_t hadamard;                      /* block of the rotation of x and W; 0 = none */
+    char image[24], layout[32];             /* kind of weight image, and how it lies in memory */
+    uint64_t bytes;                         /* of one image */
+    uint16_t decode_kernel, prefill_kernel; /* in the plan's kernels; NPU_PLAN_NO_KERNEL = the other one does it */
+} npu_plan_design;
 
 /* One op of the graph: (layer, role), its tensors, shapes, and where it runs. */
 typedef struct npu_plan_entry {
@@ -28,6 +57,10 @@ typedef struct npu_plan_entry {
     char image[24];                         /* image kind: "gguf" = as in the file */
     char why[96];                           /* why it is not on the device; "" when it is */
     char tensors[NPU_PLAN_MAX_TENSORS][64]; /* GGUF names of the weights */
+    uint16_t n_splits;                      /* results of a product, side by side in N: q, k and v; gate and up */
+    uint16_t n_designs;                     /* 0 = the target runs the op as it is, or the host does */
+    uint32_t splits[NPU_PLAN_MAX_SPLITS];
+    uint16_t designs[NPU_PLAN_MAX_SPLITS]; /* in the plan's designs; together they make all results */
 } npu_plan_entry;
 
 typedef struct npu_plan_settings {
@@ -45,11 +78,14 @@ struct npu_plan {
     uint64_t weight_bytes, state_bytes, compute_bytes, io_bytes;
     uint32_t n_layers;
     char target[16];
-    npu_caps caps;
+    npu_caps caps;  /* of the device that it was made for */
+    npu_caps needs; /* the part of them that it can't do without: a device with less is refused */
     npu_plan_settings settings;
     npu_plan_fact *facts;
     npu_plan_entry *entries; /* one per op of the graph, in its order */
-    uint32_t n_facts, n_entries;
+    npu_plan_design *designs;
+    npu_plan_kernel *kernels;
+    uint32_t n_facts, n_entries, n_designs, n_kernels;
 };
 
 /* What a plan is derived from. The graphs are the same ops at two row counts; an op is planned on the device when the
@@ -61,6 +97,8 @@ typedef struct npu_plan_request {
     const npu_graph *decode, *prefill;
     const npu_weight_source *source;
     const npu_target_ops *target;
+    const npu_target_params *target_params; /* for the target's design hook */
+    const char *kernels_dir;
     npu_caps caps;
     npu_plan_settings settings;
 } npu_plan_request;
@@ -82,6 +120,26 @@ npu_status npu_plan_check(const npu_plan *given, const npu_plan *derived, npu_er
 
 /* The part of it that concerns the device: plan.target, plan.generation, plan.caps. */
 npu_status npu_plan_check_caps(const npu_plan *plan, const char *target, const npu_caps *caps, npu_error *err);
+
+/* Whether the manifest of a kernels folder, |n| kernels |have|, has what the plan says: else plan.kernel_missing,
+ * plan.kernel_shape (another role, shape, kind or layout) or plan.kernel_hash, each with the kernel's name. For open.
+ */
+npu_status npu_plan_check_kernels(const npu_plan *plan, const npu_plan_kernel *have, uint32_t n, npu_error *err);
+
+/* The residency key of an entry's design, for npu_gemv_args.wkey: (layer, design's role) in one number. A target keeps
+ * its images under that key and the design's image kind. */
+int64_t npu_plan_residency(const npu_plan_entry *entry, const npu_plan_design *design);
+
+/* For a target's design hook, while a plan is being made. Equal kernels and designs are kept once; |*index| is the
+ * place. A design is added to |entry|, whose bytes grow by its image. REFUSED (plan.designs): more than there is room
+ * for. */
+npu_status npu_plan_add_kernel(npu_plan *plan, const npu_plan_kernel *kernel, uint16_t *index, npu_error *err);
+npu_status npu_plan_add_design(npu_plan *plan, npu_plan_entry *entry, const npu_plan_design *design, npu_error *err);
+/* Leaves |entry| to the host, with the reason; before it got a design. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void npu_plan_leave_on_host(npu_plan_entry *entry, const char *format, ...);
 
 /* Ops that would run on the host although a device target was asked for; 0 = none. |*first| may be NULL. */
 uint32_t npu_plan_fallbacks(const npu_plan *plan, const npu_plan_entry **first);

@@ -7,9 +7,12 @@ static npu_status check_model(const npu_plan *a, const npu_plan *b, npu_error *e
     if (strcmp(a->architecture, b->architecture) != 0)
         return npu_fail(err, NPU_REFUSED, "plan.model", "the plan is for architecture %s, the model is %s",
                         a->architecture, b->architecture);
-    if (a->n_layers != b->n_layers || a->n_entries != b->n_entries)
-        return npu_fail(err, NPU_REFUSED, "plan.model", "the plan has %u layers and %u ops, the model %u and %u",
-                        a->n_layers, a->n_entries, b->n_layers, b->n_entries);
+    if (a->n_layers != b->n_layers)
+        return npu_fail(err, NPU_REFUSED, "plan.layers", "the plan has %u layers, the model %u", a->n_layers,
+                        b->n_layers);
+    if (a->n_entries != b->n_entries)
+        return npu_fail(err, NPU_REFUSED, "plan.model", "the plan has %u ops, the model %u", a->n_entries,
+                        b->n_entries);
     for (uint32_t i = 0; i < a->n_facts || i < b->n_facts; i++) {
         if (i >= a->n_facts || i >= b->n_facts || strcmp(a->facts[i].name, b->facts[i].name) != 0)
             return npu_fail(err, NPU_REFUSED, "plan.model", "the plan has %u model facts, the model %u", a->n_facts,
@@ -25,17 +28,23 @@ npu_status npu_plan_check_caps(const npu_plan *a, const char *target, const npu_
     if (strcmp(a->target, target) != 0)
         return npu_fail(err, NPU_REFUSED, "plan.target", "the plan is for target %s, asked for is %s", a->target,
                         target);
-    if (strcmp(a->caps.generation, caps->generation) != 0)
+    if (strcmp(a->needs.generation, caps->generation) != 0)
         return npu_fail(err, NPU_REFUSED, "plan.generation", "the plan is for %s %s, the device is %s", a->target,
-                        a->caps.generation, caps->generation);
-    const npu_hw *want = &a->caps.hw, *have = &caps->hw;
+                        a->needs.generation, caps->generation);
+    const npu_hw *want = &a->needs.hw, *have = &caps->hw;
     const struct {
         const char *name;
         uint64_t want, have;
     } rows[] = {
-        {"max_rows", a->caps.max_rows, caps->max_rows},
-        {"prefill_rows", a->caps.prefill_rows, caps->prefill_rows},
-        {"devices", a->caps.devices, caps->devices},
+        {"max_rows", a->needs.max_rows, caps->max_rows},
+        {"prefill_rows", a->needs.prefill_rows, caps->prefill_rows},
+        {"devices", a->needs.devices, caps->devices},
+        {"graph", a->needs.graph, caps->graph},
+        {"t2_expansion", a->needs.t2_expansion, caps->t2_expansion},
+        {"gdn", a->needs.gdn, caps->gdn},
+        {"attn", a->needs.attn, caps->attn},
+        {"lm_head", a->needs.lm_head, caps->lm_head},
+        {"int8_kv", a->needs.int8_kv, caps->int8_kv},
         {"threads", want->threads, have->threads},
         {"vtcm_bytes", want->vtcm_bytes, have->vtcm_bytes},
         {"window_bytes", want->window_bytes, have->window_bytes},

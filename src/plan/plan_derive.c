@@ -36,8 +36,10 @@ static void set_dims(npu_plan_entry *e, const npu_graph *g, const npu_op *op) {
     e->K = e->real_k = x->ne[0];
     e->N = e->real_n = y->ne[0];
     if (op->code != NPU_OP_MUL_MAT) return;
-    for (int i = 1; i < NPU_OP_DSTS; i++)
-        if (op->dst[i] != NPU_NO_TENSOR) e->N = e->real_n += g->tensors[op->dst[i]].ne[0];
+    e->N = 0;
+    for (int i = 0; i < NPU_OP_DSTS && op->dst[i] != NPU_NO_TENSOR; i++)
+        e->N += e->splits[e->n_splits++] = g->tensors[op->dst[i]].ne[0];
+    e->real_n = e->N;
 }
 
 static void make_entry(npu_plan_entry *e, const npu_plan_request *r, uint32_t i) {
@@ -81,6 +83,26 @@ static void keep_state_together(npu_plan *p, const npu_graph *g) {
     }
 }
 
+/* What of the caps the plan can't do without. Op plans were made for the device's memory and threads, so those stay;
+ * coarse ops and the like are asked for by the target's design hook. */
+static npu_caps needs_of(const npu_plan *p) {
+    npu_caps needs = p->caps;
+    needs.t2_expansion = needs.gdn = needs.attn = needs.lm_head = needs.int8_kv = needs.bit_exact = false;
+    if (p->settings.decode_rows < needs.max_rows) needs.max_rows = p->settings.decode_rows;
+    if (p->settings.prefill_rows < needs.prefill_rows) needs.prefill_rows = p->settings.prefill_rows;
+    return needs;
+}
+
+/* A target without submit runs only what it has designs for. */
+static npu_status add_designs(npu_plan *p, const npu_plan_request *r, npu_error *err) {
+    if (!r->target || r->target->submit) return NPU_OK;
+    if (r->target->design) NPU_TRY(r->target->design(r->target_params, &r->caps, r->kernels_dir, p, err));
+    for (uint32_t i = 0; i < p->n_entries; i++)
+        if (p->entries[i].on_device && !p->entries[i].n_designs)
+            npu_plan_leave_on_host(&p->entries[i], "the target has no kernel for it");
+    return NPU_OK;
+}
+
 static bool same_ops(const npu_graph *a, const npu_graph *b) {
     if (a->n_ops != b->n_ops) return false;
     for (uint32_t i = 0; i < a->n_ops; i++)
@@ -117,12 +139,12 @@ npu_status npu_plan_derive(const npu_plan_request *r, npu_plan **out, npu_error 
     p->n_facts = r->n_facts;
     if (r->n_facts) memcpy(p->facts, r->facts, r->n_facts * sizeof *p->facts);
     p->n_entries = r->decode->n_ops;
-    for (uint32_t i = 0; i < p->n_entries; i++) {
-        make_entry(&p->entries[i], r, i);
-        p->weight_bytes += p->entries[i].bytes;
-    }
+    for (uint32_t i = 0; i < p->n_entries; i++) make_entry(&p->entries[i], r, i);
     keep_state_together(p, r->decode);
-    npu_status status = npu_plan_hash(p, p->hash, err);
+    p->needs = needs_of(p);
+    npu_status status = add_designs(p, r, err);
+    for (uint32_t i = 0; i < p->n_entries; i++) p->weight_bytes += p->entries[i].bytes;
+    if (status == NPU_OK) status = npu_plan_hash(p, p->hash, err);
     if (status != NPU_OK) {
         npu_plan_free(p);
         return status;
@@ -135,6 +157,8 @@ void npu_plan_free(npu_plan *plan) {
     if (!plan) return;
     free(plan->facts);
     free(plan->entries);
+    free(plan->designs);
+    free(plan->kernels);
     free(plan);
 }
 

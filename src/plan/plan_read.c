@@ -10,6 +10,8 @@
 #include "plan/plan_hash.h"
 #include "wire/format.h"
 
+enum { MAX_DIM = 1 << 24, MAX_LAYERS = 4096 };
+
 /* A reader keeps the first failure, so that the schema below reads as a list. */
 typedef struct reader {
     const char *path;
@@ -55,11 +57,47 @@ static void text(reader *r, const json_t *o, const char *section, const char *fi
         memcpy(out, s, strlen(s) + 1);
 }
 
-static unsigned role_named(reader *r, const char *name) {
-    for (unsigned i = 0; i < 256; i++)
-        if (!strcmp(npu_role_name(i), name)) return i;
-    bad(r, "entries", "role", "is not a role of this version");
-    return 0;
+static uint16_t role(reader *r, const json_t *o, const char *section) {
+    char name[32] = "";
+    text(r, o, section, "role", name, sizeof name);
+    int found = npu_role_named(name);
+    if (found < 0 && r->status == NPU_OK)
+        r->status = npu_fail(r->err, NPU_REFUSED, "plan.role", "%s: %s: role \"%s\" is not one that this build knows",
+                             r->path, section, name);
+    return (uint16_t)(found < 0 ? 0 : found);
+}
+
+/* A size that can be: neither 0 nor absurd. */
+static uint32_t dim(reader *r, const json_t *o, const char *section, const char *field) {
+    uint64_t value = number(r, o, section, field, INT64_MAX);
+    if (r->status == NPU_OK && (value < 1 || value > MAX_DIM))
+        r->status = npu_fail(r->err, NPU_REFUSED, "plan.dims", "%s: %s.%s is %llu, not from 1 to %d", r->path, section,
+                             field, (unsigned long long)value, MAX_DIM);
+    return (uint32_t)value;
+}
+
+static void check_padding(reader *r, const char *section, uint32_t K, uint32_t N, uint32_t real_k, uint32_t real_n) {
+    if (r->status == NPU_OK && (real_k > K || real_n > N))
+        r->status =
+            npu_fail(r->err, NPU_REFUSED, "plan.dims", "%s: %s: real size %u x %u is more than the padded %u x %u",
+                     r->path, section, real_k, real_n, K, N);
+}
+
+/* Splits: columns of results, which make up |real_n|. */
+static uint16_t splits(reader *r, const json_t *o, const char *section, uint32_t real_n, uint32_t *out) {
+    const json_t *list = json_object_get(o, "splits");
+    uint64_t sum = 0;
+    if (!json_is_array(list) || json_array_size(list) > NPU_PLAN_MAX_SPLITS) {
+        bad(r, section, "splits", "is not a short list");
+        return 0;
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_int_t value = json_integer_value(json_array_get(list, i));
+        if (value < 1 || value > MAX_DIM) bad(r, section, "splits", "has a size that can't be");
+        sum += out[i] = (uint32_t)value;
+    }
+    if (sum && sum != real_n) bad(r, section, "splits", "do not add up to real_n");
+    return (uint16_t)json_array_size(list);
 }
 
 static uint8_t type_named(reader *r, const char *section, const char *field, const char *name) {
@@ -68,8 +106,7 @@ static uint8_t type_named(reader *r, const char *section, const char *field, con
     return f ? (uint8_t)f->type : 0;
 }
 
-static void read_caps(reader *r, const json_t *o, npu_caps *c) {
-    const char *in = "target.caps";
+static void read_caps(reader *r, const json_t *o, const char *in, npu_caps *c) {
     text(r, o, in, "device", c->device, sizeof c->device);
     text(r, o, in, "generation", c->generation, sizeof c->generation);
     c->max_rows = word(r, o, in, "max_rows");
@@ -107,11 +144,11 @@ static void read_settings(reader *r, const json_t *o, npu_plan_settings *s) {
     s->out_rows = word(r, o, in, "out_rows");
 }
 
-static void read_entry(reader *r, const json_t *o, npu_plan_entry *e) {
+static void read_entry(reader *r, const json_t *o, const npu_plan *p, npu_plan_entry *e) {
     const char *in = "entries";
-    char role[32] = "", op[32] = "", where[16] = "", type[16] = "";
+    char op[32] = "", where[16] = "", type[16] = "";
     const json_t *layer = json_object_get(o, "layer"), *tensors = json_object_get(o, "tensors");
-    text(r, o, in, "role", role, sizeof role);
+    e->role = role(r, o, in);
     text(r, o, in, "op", op, sizeof op);
     text(r, o, in, "where", where, sizeof where);
     text(r, o, in, "why", e->why, sizeof e->why);
@@ -120,7 +157,9 @@ static void read_entry(reader *r, const json_t *o, npu_plan_entry *e) {
     if (!json_is_integer(layer) || json_integer_value(layer) < -1 || json_integer_value(layer) >= NPU_NO_LAYER)
         bad(r, in, "layer", "is missing or out of range");
     e->layer = json_integer_value(layer) < 0 ? NPU_NO_LAYER : (uint16_t)json_integer_value(layer);
-    e->role = (uint16_t)role_named(r, role);
+    if (r->status == NPU_OK && e->layer != NPU_NO_LAYER && e->layer >= p->n_layers)
+        r->status = npu_fail(r->err, NPU_REFUSED, "plan.layers", "%s: an entry of layer %u; the plan has %u layers",
+                             r->path, e->layer, p->n_layers);
     const npu_op_info *info = npu_op_find_name(op);
     if (!info) bad(r, in, "op", "is not an op of this version");
     e->code = info ? info->code : 0;
@@ -137,19 +176,89 @@ static void read_entry(reader *r, const json_t *o, npu_plan_entry *e) {
             memcpy(e->tensors[i], name, strlen(name) + 1);
     }
     if (e->n_tensors) e->type = type_named(r, in, "type", type);
-    e->K = word(r, o, in, "K");
-    e->N = word(r, o, in, "N");
-    e->real_k = word(r, o, in, "real_k");
-    e->real_n = word(r, o, in, "real_n");
+    e->K = dim(r, o, in, "K");
+    e->N = dim(r, o, in, "N");
+    e->real_k = dim(r, o, in, "real_k");
+    e->real_n = dim(r, o, in, "real_n");
+    check_padding(r, in, e->K, e->N, e->real_k, e->real_n);
+    e->n_splits = splits(r, o, in, e->real_n, e->splits);
     e->bytes = number(r, o, in, "bytes", INT64_MAX);
 }
 
-static void read_lists(reader *r, const json_t *facts, const json_t *entries, npu_plan *p) {
-    if (!json_is_array(facts)) bad(r, "model", "facts", "is missing or not a list");
-    if (!json_is_array(entries)) bad(r, "plan", "entries", "is missing or not a list");
-    p->facts = calloc(json_array_size(facts) + 1, sizeof *p->facts);
-    p->entries = calloc(json_array_size(entries) + 1, sizeof *p->entries);
-    if (!p->facts || !p->entries) {
+static void read_kernel(reader *r, const json_t *o, npu_plan_kernel *k) {
+    const char *in = "kernels";
+    k->role = role(r, o, in);
+    k->M = dim(r, o, in, "M");
+    k->K = dim(r, o, in, "K");
+    k->N = dim(r, o, in, "N");
+    text(r, o, in, "kind", k->kind, sizeof k->kind);
+    text(r, o, in, "layout", k->layout, sizeof k->layout);
+    text(r, o, in, "file", k->file, sizeof k->file);
+    text(r, o, in, "sha256", k->sha256, sizeof k->sha256);
+}
+
+static uint16_t kernel_index(reader *r, const json_t *o, const char *field, const npu_plan *p) {
+    const json_t *v = json_object_get(o, field);
+    json_int_t i = json_is_integer(v) ? json_integer_value(v) : -2;
+    if (i < -1 || i >= (json_int_t)p->n_kernels) bad(r, "designs", field, "is not an index of kernels, or -1");
+    return i < 0 ? NPU_PLAN_NO_KERNEL : (uint16_t)i;
+}
+
+static void read_design(reader *r, const json_t *o, const npu_plan *p, npu_plan_design *d) {
+    const char *in = "designs";
+    d->role = role(r, o, in);
+    d->first = (uint16_t)number(r, o, in, "first", NPU_PLAN_MAX_SPLITS);
+    d->K = dim(r, o, in, "K");
+    d->N = dim(r, o, in, "N");
+    d->real_k = dim(r, o, in, "real_k");
+    d->real_n = dim(r, o, in, "real_n");
+    check_padding(r, in, d->K, d->N, d->real_k, d->real_n);
+    d->n_splits = splits(r, o, in, d->real_n, d->splits);
+    d->hadamard = (uint32_t)number(r, o, in, "hadamard", MAX_DIM);
+    text(r, o, in, "image", d->image, sizeof d->image);
+    text(r, o, in, "layout", d->layout, sizeof d->layout);
+    d->bytes = number(r, o, in, "bytes", INT64_MAX);
+    d->decode_kernel = kernel_index(r, o, "decode_kernel", p);
+    d->prefill_kernel = kernel_index(r, o, "prefill_kernel", p);
+}
+
+/* An entry's designs: they make its results, in order and each once, from its K. */
+static void read_designs_of(reader *r, const json_t *o, const npu_plan *p, npu_plan_entry *e) {
+    const json_t *list = json_object_get(o, "designs");
+    unsigned next = 0;
+    if (!json_is_array(list) || json_array_size(list) > NPU_PLAN_MAX_SPLITS)
+        bad(r, "entries", "designs", "is not a short list");
+    for (size_t i = 0; i < json_array_size(list) && r->status == NPU_OK; i++) {
+        uint64_t index = number(r, json_array_get(list, i), "entries.designs", "design", UINT16_MAX);
+        const npu_plan_design *d = index < p->n_designs ? &p->designs[index] : NULL;
+        if (!d || d->first != next || next + d->n_splits > e->n_splits || d->real_k != e->real_k ||
+            memcmp(d->splits, e->splits + next, d->n_splits * sizeof *d->splits) != 0) {
+            bad(r, "entries", "designs", "do not make up the op's results");
+            return;
+        }
+        next += d->n_splits;
+        e->designs[e->n_designs++] = (uint16_t)index;
+    }
+    if (e->n_designs && next != e->n_splits) bad(r, "entries", "designs", "do not make up the op's results");
+}
+
+/* A list's place in memory, one element more than it has; NULL when that fails. */
+static void *list(reader *r, const json_t *o, const char *section, const char *field, size_t size) {
+    const json_t *elements = json_object_get(o, field);
+    if (!json_is_array(elements)) bad(r, section, field, "is missing or not a list");
+    if (json_array_size(elements) >= NPU_PLAN_NO_KERNEL) bad(r, section, field, "is too long");
+    return calloc(r->status == NPU_OK ? json_array_size(elements) + 1 : 1, size);
+}
+
+static void read_lists(reader *r, const json_t *root, npu_plan *p) {
+    const json_t *model = json_object_get(root, "model"), *facts = json_object_get(model, "facts");
+    const json_t *entries = json_object_get(root, "entries"), *designs = json_object_get(root, "designs");
+    const json_t *kernels = json_object_get(root, "kernels");
+    p->facts = list(r, model, "model", "facts", sizeof *p->facts);
+    p->entries = list(r, root, "plan", "entries", sizeof *p->entries);
+    p->designs = list(r, root, "plan", "designs", sizeof *p->designs);
+    p->kernels = list(r, root, "plan", "kernels", sizeof *p->kernels);
+    if (!p->facts || !p->entries || !p->designs || !p->kernels) {
         r->status = npu_fail(r->err, NPU_NO_MEMORY, "plan.memory", "%s: no memory", r->path);
         return;
     }
@@ -160,8 +269,14 @@ static void read_lists(reader *r, const json_t *facts, const json_t *entries, np
         text(r, o, "model.facts", "value", f->value, sizeof f->value);
         text(r, o, "model.facts", "key", f->key, sizeof f->key);
     }
-    for (; r->status == NPU_OK && p->n_entries < json_array_size(entries); p->n_entries++)
-        read_entry(r, json_array_get(entries, p->n_entries), &p->entries[p->n_entries]);
+    for (; r->status == NPU_OK && p->n_kernels < json_array_size(kernels); p->n_kernels++)
+        read_kernel(r, json_array_get(kernels, p->n_kernels), &p->kernels[p->n_kernels]);
+    for (; r->status == NPU_OK && p->n_designs < json_array_size(designs); p->n_designs++)
+        read_design(r, json_array_get(designs, p->n_designs), p, &p->designs[p->n_designs]);
+    for (; r->status == NPU_OK && p->n_entries < json_array_size(entries); p->n_entries++) {
+        read_entry(r, json_array_get(entries, p->n_entries), p, &p->entries[p->n_entries]);
+        read_designs_of(r, json_array_get(entries, p->n_entries), p, &p->entries[p->n_entries]);
+    }
 }
 
 static void read_plan(reader *r, const json_t *root, npu_plan *p) {
@@ -174,14 +289,18 @@ static void read_plan(reader *r, const json_t *root, npu_plan *p) {
     text(r, model, "model", "architecture", p->architecture, sizeof p->architecture);
     text(r, model, "model", "name", p->model_name, sizeof p->model_name);
     p->n_layers = word(r, model, "model", "layers");
+    if (r->status == NPU_OK && (!p->n_layers || p->n_layers > MAX_LAYERS))
+        r->status = npu_fail(r->err, NPU_REFUSED, "plan.layers", "%s: %u layers, not from 1 to %d", r->path,
+                             p->n_layers, MAX_LAYERS);
     p->weight_bytes = number(r, model, "model", "weight_bytes", INT64_MAX);
     p->state_bytes = number(r, model, "model", "state_bytes", INT64_MAX);
     p->compute_bytes = number(r, model, "model", "compute_bytes", INT64_MAX);
     p->io_bytes = number(r, model, "model", "io_bytes", INT64_MAX);
     text(r, target, "target", "name", p->target, sizeof p->target);
-    read_caps(r, json_object_get(target, "caps"), &p->caps);
+    read_caps(r, json_object_get(target, "caps"), "target.caps", &p->caps);
+    read_caps(r, json_object_get(target, "needs"), "target.needs", &p->needs);
     read_settings(r, json_object_get(root, "settings"), &p->settings);
-    if (r->status == NPU_OK) read_lists(r, json_object_get(model, "facts"), json_object_get(root, "entries"), p);
+    if (r->status == NPU_OK) read_lists(r, root, p);
 
     char hash[NPU_PLAN_HASH_LEN + 1];
     if (r->status == NPU_OK) r->status = npu_plan_hash(p, hash, r->err);

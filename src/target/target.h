@@ -90,12 +90,12 @@ typedef npu_status npu_tiles_fn(void *user, unsigned layer, unsigned role, uint8
 
 /* One projection, the op every target has: out[M][N] = x[M][K] * W[K][N]. */
 typedef struct npu_gemv_args {
-    unsigned role; /* index into the plan's design table */
+    unsigned role; /* index into the plan's design table: plan->designs */
     unsigned layer;
     uint32_t M, K, N;
     const float *x;       /* M x K, row-major, contiguous */
     const float *weights; /* f32 [K][N]; only with wkey -1, never cached */
-    int64_t wkey;         /* residency key; -1 = not cacheable */
+    int64_t wkey;         /* residency key (npu_plan_residency); -1 = not cacheable */
     const char *tag;      /* sidecar image name or NULL */
     npu_tiles_fn *tiles;  /* called only on a residency miss, with |layer| and |role| as given here */
     void *tiles_user;
@@ -116,6 +116,17 @@ typedef struct npu_target_counters {
     uint64_t allocations;            /* of device memory */
     uint64_t mapped_bytes;           /* of buffers that the device mapped, again or for the first time */
 } npu_target_counters;
+
+/* Phases of a call on a device, in the order of a profile's columns; nanoseconds of the calling thread. */
+typedef struct npu_target_phases {
+    uint64_t pack_ns;     /* weights to images, after a residency miss */
+    uint64_t quant_ns;    /* activations: rotate and quantise */
+    uint64_t launch_ns;   /* sync to the device and submit */
+    uint64_t wait_ns;     /* for the device */
+    uint64_t readback_ns; /* sync from the device, check */
+    uint64_t dequant_ns;
+    uint64_t retries; /* launches that were repeated */
+} npu_target_phases;
 
 typedef struct npu_target_ops {
     const char *name;
@@ -166,6 +177,14 @@ typedef struct npu_target_ops {
     /* Optional: how a weight that lies as in the file is kept on the device, by a name for the plan, and its bytes. */
     void (*image)(const npu_tensor *weight, const char **kind, uint64_t *bytes);
 
+    /* Optional, gemv-class: how the products that |supports| takes are carried out. Called once for a plan whose
+     * entries are all there: gives each entry on the device its designs and their kernels from the manifest in
+     * |kernels_dir| (npu_plan_add_kernel, npu_plan_add_design), or leaves it to the host with the reason
+     * (npu_plan_leave_on_host); may raise plan->needs. Asked while planning only. REFUSED: the folder or its manifest
+     * can't be used. */
+    npu_status (*design)(const npu_target_params *params, const npu_caps *caps, const char *kernels_dir, npu_plan *plan,
+                         npu_error *err);
+
     /* Optional: whether a device with |caps| can carry a plan out as a whole, beyond what |supports| says of its ops.
      * Asked when a plan is made or read, and by open. REFUSED names what is different or too small: plan.*. */
     npu_status (*check_plan)(const npu_caps *caps, const npu_plan *plan, npu_error *err);
@@ -175,6 +194,10 @@ typedef struct npu_target_ops {
 
     /* Optional. */
     void (*count)(const npu_target *target, npu_target_counters *out);
+
+    /* Optional: where the time of all calls since it was opened went. The executor takes differences, so that a target
+     * only adds up and knows no roles. Without it the executor measures launch and wait itself. */
+    void (*phases)(const npu_target *target, npu_target_phases *out);
 
     void (*close)(npu_target *target); /* NULL is fine */
 } npu_target_ops;

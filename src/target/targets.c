@@ -37,16 +37,19 @@ npu_status npu_target_find(const char *name, const npu_target_ops **out, npu_err
                     name, used ? list : "none");
 }
 
-static const struct {
-    unsigned role;
-    const char *name;
-} roles[] = {
-#define NPU_ROLE(NAME, value, name, text) {value, name},
+static const char *const roles[] = {
+#define NPU_ROLE(NAME, value, name, text) [value] = name,
 #include "target/npu_roles.def"
 };
 
+_Static_assert(sizeof roles / sizeof roles[0] == NPU_ROLE_COUNT, "role numbers have no gap");
+
 const char *npu_role_name(unsigned role) {
-    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
-        if (roles[i].role == role) return roles[i].name;
-    return "none";
+    return role < NPU_ROLE_COUNT ? roles[role] : roles[NPU_ROLE_NONE];
+}
+
+int npu_role_named(const char *name) {
+    for (int i = 0; i < NPU_ROLE_COUNT; i++)
+        if (!strcmp(roles[i], name)) return i;
+    return -1;
 }

@@ -12,10 +12,20 @@ typedef enum npu_role {
 #include "target/npu_roles.def"
 } npu_role;
 
+/* Roles are numbered from 0 without a gap: an array of this many elements has one for each. */
+enum {
+    NPU_ROLE_COUNT = 0
+#define NPU_ROLE(NAME, value, name, text) +1
+#include "target/npu_roles.def"
+};
+
 typedef enum npu_weight_part { NPU_PART_WEIGHT = 0, NPU_PART_BIAS = 1, NPU_PART_FREQS = 2 } npu_weight_part;
 
 /* The name of a role in lower case ("attn_norm"), "none" for a value that is not in the list. */
 const char *npu_role_name(unsigned role);
+
+/* The role of that name, -1 when none has it. */
+int npu_role_named(const char *name);
 
 /* One weight as the file holds it: raw GGUF blocks, read only. */
 typedef struct npu_weight {
