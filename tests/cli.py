@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import platform
 import pty
 import select
 import struct
@@ -55,7 +56,7 @@ def usage():
     expect(2, "run", "-m", MODEL, "--exact", "--fast", "-p", "x", says="--exact and --fast contradict")
     expect(2, "run", "-m", MODEL, "--exact", "--npu-target", "hexagon", "-p", "x", says="contradict")
     expect(2, "run", "-m", MODEL, "--device", "cpu", "--npu-target", "hexagon", "-p", "x", says="contradict")
-    expect(2, "run", "-m", MODEL, "--device", "gpu", "-p", "x", says="'gpu' is not auto, cpu or npu")
+    expect(2, "run", "-m", MODEL, "--device", "gpu", "-p", "x", says="--device: 'gpu' is none of auto|cpu|npu")
     expect(2, "run", "-m", MODEL, "--top-p", "1.5", "-p", "x", says="--top-p: '1.5' is not a number from 0 to 1")
     expect(2, "run", "-m", MODEL, "--temp", "nan", "-p", "x", says="--temp")
     expect(2, "run", "-m", MODEL, "-n", "-1", "-p", "x", says="--max-tokens: '-1' is not a whole number")
@@ -84,6 +85,30 @@ def usage():
     expect(2, "run", "-m", MODEL, "-p", "x", "--emu", "seed=1", says="--emu seed=1 needs --npu-target")
     expect(2, "run", "-m", MODEL, "-p", "x", "--stop", b"\xa9", says="--stop: string 1 is not valid UTF-8")
     expect(2, "tokenize", "-m", MODEL, "--ids", "1", says="--ids needs --detokenize")
+    expect(2, "run", "-m", MODEL, "-p", "x", "--stop", "a", "--stop", "", says="--stop: string 2 is empty")
+    logits = ("logits", "-m", MODEL, "--ids", "1", "-o", "/dev/null")
+    expect(2, *logits, "--cpu-level", "nonesuch", says="--cpu-level nonesuch: no such level (levels: ref, ")
+    expect(2, *logits, "--kv", "q3_k", says="--kv: 'q3_k' is none of f16|f32|q8_0")
+    expect(2, *logits, "--kv", "f1", says="--kv: 'f1' is none of f16|f32|q8_0")
+    expect(2, "eval", "-m", MODEL, "--text", "x", "--against", "", says="--against: '' is none of exact|cpu")
+    expect(2, *logits, "--prefill-rows", "4097", says="--prefill-rows: '4097' is not a whole number from 1 to 4096")
+    expect(0, *logits, "--prefill-rows", "4096")
+
+
+def needs_npu():
+    """What only an NPU heeds is refused where there is none, whatever the command."""
+    for flag in (["--kernels", "/x"], ["--timeout", "1"], ["--no-fallback"]):
+        for cpu in ([], ["--device", "cpu"], ["--exact"], ["--device", "auto"]):
+            expect(2, "logits", "-m", MODEL, "--ids", "1", "-o", "/dev/null", *flag, *cpu, says=f"{flag[0]} has no effect")
+    expect(2, "conform", "--timeout", "1", says="--timeout has no effect on the CPU")
+    for cpu in (["--device", "cpu"], ["--exact"]):
+        expect(2, "plan", "-m", MODEL, "--arch", "v73", *cpu, says="--arch has no effect on the CPU")
+    for npu in ([], ["--device", "npu"], ["--npu-target", "hexagon"]):
+        expect(0, "plan", "-m", MODEL, "--arch", "v73", *npu, out="Hexagon v73 (planned)")
+    expect(2, "run", "-m", MODEL, "-p", "x", "--driver", "sim", says="--driver sim needs --npu-target")
+    for command, flag in (("plan", "--timeout"), ("plan", "--kernels"), ("devices", "--kernels"), ("devices", "--device"),
+                          ("conform", "--kv"), ("conform", "--plan"), ("conform", "--no-fallback"), ("conform", "--fast")):
+        expect(2, command, flag, says=f"npu {command} has no flag {flag}")
 
 
 def refusals():
@@ -99,8 +124,17 @@ def refusals():
            says="2 tokens and 3 greedy ones need 4 positions, the context has 3")
     expect(0, "run", "-m", MODEL, "-p", "x", "--npu-target", "hexagon", "--driver", "sim", "--emu", "help")
     expect(0, "run", "-m", MODEL, "-p", "x", "--raw", "--time-limit", "0", says="answer 0 tokens")
-    expect(3, "logits", "-m", MODEL, "--ids", "1", "--cpu-level", "nonesuch", "-o", "/dev/null", says="nonesuch")
-    expect(3, "logits", "-m", MODEL, "--ids", "1", "--kv", "q3_k", "-o", "/dev/null", says="q3_k")
+    missing = "neon" if platform.machine() == "x86_64" else "avx2"
+    expect(3, "logits", "-m", MODEL, "--ids", "1", "--cpu-level", missing, "-o", "/dev/null", says="this machine lacks it")
+    expect(3, "run", "-m", MODEL, "-p", "x", "--plan", "/", says="/ is a directory, not a plan [plan.directory]")
+    expect(3, "run", "-m", MODEL, "-p", "x", "--system", "y", says="the model has no chat template [chat.none]")
+    with tempfile.TemporaryDirectory() as d:
+        messages = pathlib.Path(d) / "m.json"
+        messages.write_text('[{"role": "user", "content": "x"}]')
+        expect(3, "chat-template", "-m", MODEL, "--messages", messages, says="the model has no chat template [chat.none]")
+    for command in ("run", "plan", "devices", "conform"):
+        for where in ([], ["--npu-target", "hexagon"], ["--npu-target", "hexagon", "--driver", "sim"]):
+            expect(0, command, "--emu", "help", *where, out="window ")
     expect(3, "run", "-m", MODEL, "-p", "x", "--samplers", "top-q", says="\"top-q\" is no step")
     expect(3, "run", "-m", MODEL, "-p", "x", "--logit-bias", "320:1", says="logit bias for token 320: there are 320")
     expect(1, "logits", "-m", MODEL, "--ids", "1", "-o", "/no/such/dir/x", says="/no/such/dir/x")
@@ -287,6 +321,7 @@ def terminal():
 
 def main():
     usage()
+    needs_npu()
     refusals()
     plans()
     prints()

@@ -47,6 +47,30 @@ def keys():
     refused("hexagon.emu_setting", "devices", "--npu-target", "hexagon", "--driver", "fastrpc", "--emu", "help")
 
 
+def devices():
+    """For a device that is not here the table is believed, and an emulated one of the same architecture has the same."""
+    def rows(*args):
+        row, = json.loads(run_npu("devices", "--npu-target", "hexagon", "--json", *args, text=True).stdout)
+        return {k: v for k, v in row.items() if k != "device"}
+    for arch in ("v68", "v69", "v73", "v75", "v79", "v81"):
+        planned = rows("--arch", arch)
+        assert planned["generation"] == arch and planned["hvx_contexts"] > 1, planned
+        for driver in ("sim", "qemu"):
+            assert rows("--arch", arch, "--driver", driver) == planned, (arch, driver, planned)
+    assert rows("--driver", "sim", "--emu", "hvx=2", "--emu", "vtcm=1048576", "--emu", "window=64M") == {
+        "target": "hexagon", "usable": True, "generation": "v73", "hvx_contexts": 2, "vtcm_bytes": 1 << 20,
+        "window_bytes": 64 << 20}
+
+
+def one_session(path, tmp):
+    """Asking which device is there opens nothing; running opens one session."""
+    opens = ["--emu", "fault=remote_handle64_open@1+=code:0x80000406"]
+    run_npu("devices", *DEVICE, *opens)
+    run_npu("plan", "-m", str(path), *DEVICE, *opens)
+    second = ["--emu", "fault=remote_handle64_open@2+=code:0x80000406"]
+    run_npu("logits", "-m", str(path), "--ids", "1", *DEVICE, *second, "-o", str(tmp / "x"))
+
+
 def host_cost(path):
     common = ["bench", "-m", str(path), "--host-cost", "--gen-tokens", "32", "--json"]
     cost = json.loads(run_npu(*common, *DEVICE, text=True).stdout)
@@ -77,6 +101,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tmp = pathlib.Path(folder)
         keys()
+        devices()
+        one_session(case, tmp)
         plans(case, tmp)
         host_cost(case)
         smollm2 = model("smollm2")

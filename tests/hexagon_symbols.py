@@ -1,6 +1,7 @@
 """A vendor's library that lacks a name: for each name of hexagon_symbols.def, `npu logits` gives the host's bytes by
 another way (OPTIONAL) or says which symbol is missing (REQUIRED, exit code 4). And no library at all."""
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -51,6 +52,18 @@ def main():
             else:
                 assert done.returncode == 0, (name, done)
                 assert (folder / "device").read_bytes() == (folder / "host").read_bytes(), f"without {name}"
+        # A library that can't be configured is a vendor's. Its device is there, but no NPU program is.
+        (folder / "emu/libcdsprpc.so").write_bytes(without_symbol(library, "npu_emu_configure"))
+        env = {**os.environ, "LD_LIBRARY_PATH": str(folder / "emu")}
+        there = subprocess.run([program, "devices"], capture_output=True, text=True, env=env, timeout=60)
+        assert "Hexagon v73 (device)" in there.stdout, there
+        asked = [program, *common, "--device", "npu", "-o", str(folder / "asked")]
+        done = subprocess.run(asked, capture_output=True, text=True, env=env, timeout=60)
+        assert done.returncode not in (0, 2) and "libnpu-htp-v73.so" in done.stderr, done
+        asked[asked.index("npu", 1)] = "auto"
+        done = subprocess.run(asked, capture_output=True, text=True, env=env, timeout=60)
+        assert done.returncode == 0 and "hexagon is there but not usable" in done.stderr, done
+        assert (folder / "asked").read_bytes() == (folder / "host").read_bytes()
     print(f"{len(listed)} names taken away one by one")
 
     done = run(NPU, "run", "-m", model, "--raw", "-p", "x", "-n", "1", "--npu-target", "hexagon")

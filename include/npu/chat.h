@@ -20,7 +20,7 @@ extern "C" {
 typedef struct npu_chat npu_chat;
 
 /* Parses |source|, or the model's own template when it is NULL. The model must outlive *out, which any number of
- * threads may use. NOT_FOUND ("chat.none"): the model has no template; INVALID ("chat.syntax", "chat.utf8"), RANGE
+ * threads may use. REFUSED ("chat.none"): the model has no template; INVALID ("chat.syntax", "chat.utf8"), RANGE
  * ("chat.limit"), NO_MEMORY; INVALID ("model.no_tokenizer"). */
 NPU_API npu_status npu_chat_create(const npu_model *model, const char *source, size_t size, npu_chat **out,
                                    npu_error *err);

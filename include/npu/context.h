@@ -20,6 +20,8 @@
 extern "C" {
 #endif
 
+enum { NPU_PREFILL_ROWS_MAX = 4096 };
+
 typedef struct npu_context npu_context;
 
 /* {0} or NULL is a sensible default everywhere. Strings stay the caller's and must outlive the context. */
@@ -27,7 +29,8 @@ typedef struct npu_context_params {
     npu_logger logger;
     uint32_t ctx;          /* positions of each sequence; 0 = the model's, at most 4096 */
     uint32_t n_seq;        /* 0 = 1 */
-    uint32_t prefill_rows; /* rows of one prefill step; 0 = what the target likes */
+    uint32_t prefill_rows; /* rows of one prefill step, at most NPU_PREFILL_ROWS_MAX and what the target
+                            * takes; 0 = what the target likes */
     npu_mode mode;
     const char *kv;        /* "f16", "f32", "q8_0"; NULL = f32 in exact mode, else f16 */
     unsigned threads;      /* 0 = one per core that this process may use */

@@ -20,7 +20,7 @@ npu_status npu_chat_create(const npu_model *model, const char *source, size_t si
         return npu_fail(err, NPU_INVALID, "model.no_tokenizer", "the model was opened without its tokenizer");
     if (!source) {
         npu_status status = npu_gguf_get_str(model->gguf, "tokenizer.chat_template", &own, err);
-        if (status == NPU_NOT_FOUND) return npu_fail(err, NPU_NOT_FOUND, "chat.none", "the model has no chat template");
+        if (status == NPU_NOT_FOUND) return npu_fail(err, NPU_REFUSED, "chat.none", "the model has no chat template");
         if (status != NPU_OK) return status;
         source = own.data;
         size = own.size;

@@ -227,7 +227,7 @@ static void refused(npu_model *model, npu_context_params params, npu_status stat
 
 static void parameters_are_checked(void **state) {
     fixture *f = *state;
-    refused(f->model, (npu_context_params){.kv = "q4_0"}, NPU_INVALID, "context.kv_type");
+    refused(f->model, (npu_context_params){.kv = "q4_0"}, NPU_INVALID, "context.kv");
     refused(f->model, (npu_context_params){.kv = "q8_0"}, NPU_REFUSED, "context.kv_type"); /* heads of 8 values */
     refused(f->model, (npu_context_params){.ctx = 1u << 31}, NPU_RANGE, "context.too_large");
     refused(f->model, (npu_context_params){.ctx = 1 << 20, .n_seq = 1 << 16}, NPU_RANGE, "context.too_large");

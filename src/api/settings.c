@@ -6,7 +6,7 @@
 #include "api/api.h"
 #include "model/arch.h"
 
-enum { DEFAULT_CTX = 4096, DECODE_ROWS = 16, PREFILL_ROWS = 128, MAX_ROWS = 4096, MAX_SEQ = 1 << 16, LOGITS_PART = 32 };
+enum { DEFAULT_CTX = 4096, DECODE_ROWS = 16, PREFILL_ROWS = 128, MAX_SEQ = 1 << 16, LOGITS_PART = 32 };
 
 npu_target_params npu__api_target_params(const npu_context_params *p) {
     return (npu_target_params){.logger = p->logger,
@@ -26,7 +26,7 @@ npu_status npu__api_caps(const npu_context_params *p, const char *arch, const np
     if (!p->npu_target) return npu_target_host.probe(&target_params, caps, err);
     NPU_TRY(npu_target_find(p->npu_target, target, err));
     if (p->mode != NPU_MODE_DEFAULT)
-        return npu_fail(err, NPU_REFUSED, "context.mode",
+        return npu_fail(err, NPU_REFUSED, "context.target_mode",
                         "target %s runs in default mode only; exact and fast are for the CPU", p->npu_target);
     return (*target)->probe(&target_params, caps, err);
 }
@@ -42,7 +42,7 @@ static npu_status kv_type(const npu_context_params *p, uint8_t *type, npu_error 
         *type = types[i].type;
         return NPU_OK;
     }
-    return npu_fail(err, NPU_INVALID, "context.kv_type", "kv type \"%s\" is not one of f16, f32, q8_0", name);
+    return npu_fail(err, NPU_INVALID, "context.kv", "kv type \"%s\" is not one of f16, f32, q8_0", name);
 }
 
 static uint32_t at_most(uint32_t value, uint32_t most) {
@@ -59,9 +59,10 @@ static npu_status make_settings(const npu_model *m, const npu_context_params *p,
         return npu_fail(err, NPU_INVALID, "context.mode", "mode %d does not exist", (int)p->mode);
     if (s->n_seq > MAX_SEQ)
         return npu_fail(err, NPU_INVALID, "context.n_seq", "%u sequences: at most %d", s->n_seq, MAX_SEQ);
-    if (s->prefill_rows > MAX_ROWS || (caps->prefill_rows && p->npu_target && s->prefill_rows > caps->prefill_rows))
+    if (s->prefill_rows > NPU_PREFILL_ROWS_MAX ||
+        (caps->prefill_rows && p->npu_target && s->prefill_rows > caps->prefill_rows))
         return npu_fail(err, NPU_INVALID, "context.prefill_rows", "%u prefill rows: at most %u", s->prefill_rows,
-                        p->npu_target && caps->prefill_rows ? caps->prefill_rows : MAX_ROWS);
+                        p->npu_target && caps->prefill_rows ? caps->prefill_rows : NPU_PREFILL_ROWS_MAX);
     s->decode_rows = at_most(s->decode_rows, s->prefill_rows);
     if (caps->hw.window_bytes) { /* logits are not to push weights out of the device's window */
         uint64_t rows = caps->hw.window_bytes / LOGITS_PART / 4 / m->h.n_vocab;

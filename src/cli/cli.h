@@ -51,6 +51,10 @@ int cli_open_model(const cli_options *o, bool with_tokenizer, cli_session *out);
 int cli_open_context(const cli_options *o, cli_session *session);
 void cli_close(cli_session *session);
 
+/* The NPU target to use: the one that is named, or for --device npu and auto the first that finds its device; NULL is
+ * the CPU. Returns 0 or an exit code after printing. */
+int cli_choose_target(const cli_options *o, const char **name);
+
 /* The context parameters that the flags say. */
 npu_context_params cli_context_params(const cli_options *o);
 npu_logger cli_logger(const cli_options *o);

@@ -39,7 +39,10 @@ int cli_conform(const cli_options *o) {
                                 .driver = o->driver,
                                 .timeout_s = o->timeout,
                                 .emu = o->emu[0] ? o->emu : NULL};
-    if (o->npu_target && npu_target_find(o->npu_target, &ops, &err) != NPU_OK) return cli_fail(&err);
+    const char *name;
+    if (o->npu_target || o->device) bad = cli_choose_target(o, &name);
+    if (bad) return bad;
+    if ((o->npu_target || o->device) && name && npu_target_find(name, &ops, &err) != NPU_OK) return cli_fail(&err);
     if (ops->open(&params, NULL, o->kernels, &target, &err) != NPU_OK) return cli_fail(&err);
     bad = run_cases(o, target);
     ops->close(target);

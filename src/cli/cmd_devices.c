@@ -1,4 +1,5 @@
-/* npu devices: what each target of this build finds here. Probes only: no session and no model is opened. */
+/* npu devices: what each target of this build finds here. Probes only: no session and no model is opened, and
+ * without --driver nothing is asked that only an emulated device could answer. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,8 @@ static json_t *to_json(const npu_target_ops *t, npu_status status, const npu_cap
         json_object_set_new(row, "device", json_string(caps->device));
         json_object_set_new(row, "generation", json_string(caps->generation));
         json_object_set_new(row, "vtcm_bytes", json_integer(caps->hw.vtcm_bytes));
+        json_object_set_new(row, "hvx_contexts", json_integer(caps->hw.threads));
+        json_object_set_new(row, "window_bytes", json_integer((json_int_t)caps->hw.window_bytes));
     } else {
         json_object_set_new(row, "why", json_string(err->text));
         json_object_set_new(row, "code", json_string(err->code));

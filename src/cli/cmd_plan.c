@@ -39,7 +39,10 @@ int cli_plan(const cli_options *o) {
     if (!bad) {
         npu_context_params params = cli_context_params(o);
         params.progress = NULL;
-        if (npu_api_plan(session.model, &params, o->arch, &plan, &err) != NPU_OK) bad = cli_fail(&err);
+        bad = cli_choose_target(o, &params.npu_target);
+        if (!bad && o->arch && !params.npu_target)
+            bad = cli_usage("--arch has no effect on the CPU: it needs --npu-target NAME or --device npu");
+        if (!bad && npu_api_plan(session.model, &params, o->arch, &plan, &err) != NPU_OK) bad = cli_fail(&err);
     }
     if (!bad && o->output && npu_plan_write(plan, o->output, &err) != NPU_OK) bad = cli_fail(&err);
     if (!bad && !o->output && !o->check) print_plan(plan);

@@ -29,7 +29,7 @@ static npu_status add(cli_conversation *c, const char *role, const char *text, s
 static npu_status open_chat(const cli_options *o, cli_conversation *c, const char *template, size_t size,
                             npu_error *err) {
     npu_status status = npu_chat_create(c->model, template, size, &c->chat, err);
-    if (status == NPU_NOT_FOUND && !template && !o->system) {
+    if (status == NPU_REFUSED && !template && !o->system) {
         if (!o->quiet) fprintf(stderr, "npu: the model has no chat template: the text is continued as it is\n");
         return NPU_OK;
     }

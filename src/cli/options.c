@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 
-typedef enum kind { KIND_TEXT, KIND_COUNT, KIND_NUMBER, KIND_SWITCH, KIND_LIST } kind;
+typedef enum kind { KIND_TEXT, KIND_WORD, KIND_COUNT, KIND_NUMBER, KIND_SWITCH, KIND_LIST } kind;
 
 static const struct option {
     kind kind;
@@ -56,6 +56,18 @@ static int set_number(const struct option *o, const char *value, double *out) {
     return 0;
 }
 
+/* |o->arg| lists the words: "a|b|c". */
+static int set_word(const struct option *o, const char *value, const char **out) {
+    size_t n = strlen(value);
+    for (const char *at = o->arg;; at++) {
+        size_t len = strcspn(at, "|");
+        *out = value;
+        if (len == n && !memcmp(at, value, n)) return 0;
+        at += len;
+        if (!*at) return cli_usage("%s: '%s' is none of %s", o->name, value, o->arg);
+    }
+}
+
 static int set(const struct option *o, const char *value, cli_options *out) {
     void *field = (char *)out + o->offset;
     out->given[o - options] = true;
@@ -63,6 +75,8 @@ static int set(const struct option *o, const char *value, cli_options *out) {
     case KIND_TEXT:
         *(const char **)field = value;
         return 0;
+    case KIND_WORD:
+        return set_word(o, value, field);
     case KIND_SWITCH:
         *(bool *)field = true;
         return 0;
@@ -98,42 +112,6 @@ static int parse_one(const cli_command *command, int argc, char **argv, int *i, 
     return set(o, argv[*i], out);
 }
 
-/* Pairs of flags that can't both be meant. */
-static int check_contradictions(const cli_options *o) {
-    static const struct {
-        int a, b;
-    } pairs[] = {
-        {CLI_OPT_exact, CLI_OPT_fast},
-        {CLI_OPT_exact, CLI_OPT_npu_target},
-        {CLI_OPT_prompt, CLI_OPT_file},
-        {CLI_OPT_verbose, CLI_OPT_quiet},
-        {CLI_OPT_exact, CLI_OPT_driver},
-        {CLI_OPT_fast, CLI_OPT_npu_target},
-        {CLI_OPT_host_cost, CLI_OPT_json_schema},
-        {CLI_OPT_detokenize, CLI_OPT_prompt},
-        {CLI_OPT_detokenize, CLI_OPT_file},
-        {CLI_OPT_detokenize, CLI_OPT_no_special},
-        {CLI_OPT_raw, CLI_OPT_system},
-        {CLI_OPT_raw, CLI_OPT_template},
-        {CLI_OPT_json_mode, CLI_OPT_json_schema},
-        {CLI_OPT_mirostat, CLI_OPT_top_k},
-        {CLI_OPT_mirostat, CLI_OPT_top_p},
-        {CLI_OPT_mirostat, CLI_OPT_min_p},
-        {CLI_OPT_mirostat, CLI_OPT_typical},
-    };
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
-        if (o->given[pairs[i].a] && o->given[pairs[i].b])
-            return cli_usage("%s and %s contradict each other", options[pairs[i].a].name, options[pairs[i].b].name);
-    if (!o->device) return 0;
-    if (strcmp(o->device, "auto") != 0 && strcmp(o->device, "cpu") != 0 && strcmp(o->device, "npu") != 0)
-        return cli_usage("--device: '%s' is not auto, cpu or npu", o->device);
-    if (!strcmp(o->device, "cpu") && (o->npu_target || o->driver))
-        return cli_usage("--device cpu and %s contradict each other", o->npu_target ? "--npu-target" : "--driver");
-    if (!strcmp(o->device, "npu") && (o->exact || o->fast))
-        return cli_usage("--device npu and %s contradict each other", o->exact ? "--exact" : "--fast");
-    return 0;
-}
-
 int cli_parse(const cli_command *command, int argc, char **argv, cli_options *out) {
     bool only_operands = false;
     *out = (cli_options){0};
@@ -150,7 +128,11 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *ou
         }
     }
     if (out->n_positional < command->positional) return cli_usage("npu %s needs %s", command->name, command->operands);
-    return check_contradictions(out);
+    return cli_check_options(out);
+}
+
+const char *cli_option_name(int option) {
+    return options[option].name;
 }
 
 void cli_print_help(const cli_command *command) {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "npu/context.h"
 #include "npu/sampler.h"
 
 /* Which commands know a flag. */
@@ -31,11 +32,15 @@ enum {
     CLI_MESSAGES = 1 << 18,
     CLI_ARCH = 1 << 19,
     CLI_SCHEMA = 1 << 20,
+    CLI_PLACE = 1 << 21,  /* NPU or CPU */
+    CLI_SUBMIT = 1 << 22, /* of those that open a session with an NPU */
+    CLI_CPU = 1 << 23,
 };
 
 enum { CLI_LIST_MAX = 32, CLI_POSITIONAL_MAX = 2 };
 
 typedef const char *cli_TEXT;
+typedef const char *cli_WORD;
 typedef int64_t cli_COUNT;
 typedef double cli_NUMBER;
 typedef bool cli_SWITCH;
@@ -68,6 +73,12 @@ typedef struct cli_command {
 /* Parses argv after the command's name into |out|. Returns 0, or prints one line to stderr and returns CLI_EXIT_USAGE.
  */
 int cli_parse(const cli_command *command, int argc, char **argv, cli_options *out);
+
+/* Flags that can't be meant together, and values that the table can't check. Called by cli_parse; same result. */
+int cli_check_options(const cli_options *options);
+
+/* The name of a flag, CLI_OPT_FIELD. */
+const char *cli_option_name(int option);
 
 void cli_print_help(const cli_command *command);
 

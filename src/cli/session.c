@@ -156,8 +156,14 @@ int cli_check_target(const cli_options *o) {
     const npu_target_ops *target;
     npu_error err = {0};
     if (!o->npu_target) {
+        static const int for_npu[] = {CLI_OPT_kernels, CLI_OPT_timeout, CLI_OPT_no_fallback};
+        bool want = o->device && !strcmp(o->device, "npu");
         if (o->driver) return cli_usage("--driver %s needs --npu-target", o->driver);
         if (o->emu[0]) return cli_usage("--emu %s needs --npu-target", o->emu[0]);
+        for (size_t i = 0; !want && i < sizeof for_npu / sizeof for_npu[0]; i++)
+            if (o->given[for_npu[i]])
+                return cli_usage("%s has no effect on the CPU: it needs --npu-target NAME or --device npu",
+                                 cli_option_name(for_npu[i]));
         return 0;
     }
     return npu_target_find(o->npu_target, &target, &err) == NPU_OK ? 0 : cli_fail(&err);
@@ -188,7 +194,7 @@ bool cli_emu_help(const cli_options *o, int *bad) {
 /* --device npu or auto: the first NPU target that finds its device. NULL when none does; |*err| is the last one's
  * reason. */
 static const char *find_npu(const cli_options *o, npu_error *err) {
-    npu_target_params params = {.logger = cli_logger(o), .arch = NULL};
+    npu_target_params params = {.logger = cli_logger(o), .arch = o->arch};
     npu_fail(err, NPU_NO_DEVICE, "device.none", "this build has no NPU target");
     for (unsigned i = 0; npu_target_at(i); i++) {
         npu_caps caps;
@@ -216,14 +222,28 @@ int cli_open_model(const cli_options *o, bool with_tokenizer, cli_session *out) 
     return npu_model_open(o->model, &params, &out->model, &err) == NPU_OK ? 0 : cli_fail(&err);
 }
 
-int cli_open_context(const cli_options *o, cli_session *session) {
-    npu_context_params params = cli_context_params(o);
+int cli_choose_target(const cli_options *o, const char **name) {
     npu_error err = {0};
     bool want = o->device && !strcmp(o->device, "npu");
     bool may = !o->exact && !o->fast && (!o->device || !strcmp(o->device, "auto"));
-    if (!params.npu_target && (want || may)) params.npu_target = find_npu(o, &err);
-    if (!params.npu_target && want) return cli_fail(&err);
-    return npu_context_open(session->model, &params, &session->context, &err) == NPU_OK ? 0 : cli_fail(&err);
+    *name = o->npu_target;
+    if (!*name && (want || may)) *name = find_npu(o, &err);
+    return !*name && want ? cli_fail(&err) : 0;
+}
+
+int cli_open_context(const cli_options *o, cli_session *session) {
+    npu_context_params params = cli_context_params(o);
+    npu_error err = {0};
+    int bad = cli_choose_target(o, &params.npu_target);
+    if (bad) return bad;
+    npu_status status = npu_context_open(session->model, &params, &session->context, &err);
+    bool asked = o->npu_target || (o->device && !strcmp(o->device, "npu"));
+    if (params.npu_target && !asked && (status == NPU_NO_DEVICE || status == NPU_NOT_FOUND)) {
+        npu_log(&params.logger, NPU_LOG_WARN, "%s is there but not usable: %s", params.npu_target, err.text);
+        params.npu_target = NULL;
+        status = npu_context_open(session->model, &params, &session->context, &err);
+    }
+    return status == NPU_OK ? 0 : cli_fail(&err);
 }
 
 int cli_open_grammar(const npu_model *model, const char *schema_path, bool any_object, npu_grammar **out) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "plan/plan_hash.h"
 #include "wire/format.h"
@@ -313,6 +314,9 @@ static void read_plan(reader *r, const json_t *root, npu_plan *p) {
 npu_status npu_plan_read(const char *path, npu_plan **out, npu_error *err) {
     *out = NULL;
     json_error_t why;
+    struct stat what;
+    if (stat(path, &what) == 0 && S_ISDIR(what.st_mode))
+        return npu_fail(err, NPU_INVALID, "plan.directory", "%s is a directory, not a plan", path);
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
     if (!root)
         return npu_fail(err, why.line < 0 ? NPU_IO : NPU_REFUSED, "plan.json", "%s: line %d: %s", path, why.line,

@@ -132,7 +132,8 @@ typedef struct npu_target_ops {
     const char *name;
     bool is_npu; /* "host" and "null" are not NPU targets */
 
-    /* Fills |caps| with what is there; needs no model and leaves nothing open. NO_DEVICE says what was looked for. */
+    /* Fills |caps| with what is there; needs no model, opens no session and leaves nothing open. NO_DEVICE says what
+     * was looked for. */
     npu_status (*probe)(const npu_target_params *params, npu_caps *caps, npu_error *err);
 
     /* Makes |*out|. The plan is read, compared with what is there, and refused by name; after failure nothing is left

@@ -79,8 +79,10 @@ API int fastrpc_munmap(int domain, int fd, void *addr, size_t bytes) {
 }
 
 API int remote_handle_control(uint32_t request, void *data, uint32_t bytes) {
+    fastrpc_capability *ask = data;
     (void)request, (void)bytes;
-    ((fastrpc_capability *)data)->capability = getenv("LOOPBACK_V79") ? 0x79 : 0x73;
+    if (ask->attribute_ID != ARCH_VER) return AEE_EUNSUPPORTED;
+    ask->capability = getenv("LOOPBACK_V79") ? 0x79 : 0x73;
     return 0;
 }
 

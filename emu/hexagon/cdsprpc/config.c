@@ -50,8 +50,8 @@ EMU_API const char *npu_emu_describe(void) {
            "window                 bytes          3489660928: sum of mapped bytes in a session; 48M, 2G\n"
            "window_by_free         0|1            0: with 1 address space comes back at rpcmem_free only\n"
            "slots                  count          64: mappings in a session\n"
-           "vtcm                   bytes          8388608\n"
-           "hvx                    count          4: 128-byte vector contexts\n"
+           "vtcm                   bytes          4M for v68, else 8M\n"
+           "hvx                    count          4 up to v75, 6 from v79: 128-byte vector contexts\n"
            "hw_threads             count          6\n"
            "sessions               1..4           4: sessions a domain, the default one included\n"
            "cdsps                  1..2           1: compute DSPs\n"
@@ -71,9 +71,7 @@ EMU_API const char *npu_emu_describe(void) {
 void emu_settings_default(struct emu_settings *s) {
     *s = (struct emu_settings){.qemu = "qemu-hexagon",
                                .arch = 73,
-                               .hvx_contexts = 4,
                                .hw_threads = 6,
-                               .vtcm_bytes = 8u << 20,
                                .slots = 64,
                                .sessions = EMU_SESSIONS,
                                .cdsps = 1,
@@ -83,6 +81,17 @@ void emu_settings_default(struct emu_settings *s) {
                                .signed_only = 1,
                                .get_uri = 1,
                                .window_bytes = 3489660928u};
+}
+
+// What a device of the architecture has, unless it was set. Six contexts were seen on one 8 Elite (v79), four on its
+// predecessors; other counts are not known to us.
+uint32_t emu_hvx_contexts(const struct emu_settings *s) {
+    uint32_t contexts = s->hvx_contexts ? s->hvx_contexts : s->arch < 79 ? 4 : 6;
+    return contexts < s->hw_threads ? contexts : s->hw_threads;
+}
+
+uint32_t emu_vtcm_bytes(const struct emu_settings *s) {
+    return s->vtcm_bytes ? s->vtcm_bytes : s->arch < 69 ? 4u << 20 : 8u << 20;
 }
 
 static int set_number(const struct key *key, const char *value, char *field) {
@@ -163,6 +172,11 @@ EMU_API int npu_emu_query(int domain, const char *name, unsigned long long *valu
     if (!name || !value) return AEE_EBADPARM;
     emu_lock();
     session = emu_session_of(domain);
+    if (session && !strcmp(name, "window")) {
+        *value = emu.settings.window_bytes;
+        emu_unlock();
+        return 0;
+    }
     if (!session || session->state != EMU_SESSION_LIVE) {
         emu_unlock();
         return AEE_EBADPARM;

@@ -225,11 +225,11 @@ static uint32_t capability_value(uint32_t attribute) {
     case STATUS_NOTIFICATION_SUPPORT:
         return 1;
     case HVX_SUPPORT_128B:
-        return s->hvx_contexts;
+        return emu_hvx_contexts(s);
     case VTCM_PAGE:
-        return s->vtcm_bytes % page ? s->vtcm_bytes : page;
+        return emu_vtcm_bytes(s) % page ? emu_vtcm_bytes(s) : page;
     case VTCM_COUNT:
-        return s->vtcm_bytes % page ? 1 : s->vtcm_bytes / page;
+        return emu_vtcm_bytes(s) % page ? 1 : emu_vtcm_bytes(s) / page;
     case ARCH_VER:
         return s->arch / 10 << 4 | s->arch % 10;
     case EXTENDED_MAP_SUPPORT:

@@ -36,9 +36,9 @@ struct emu_settings {
     char loader[EMU_PATH_BYTES];
     char qemu[EMU_PATH_BYTES];
     uint32_t arch;
-    uint32_t hvx_contexts;
+    uint32_t hvx_contexts; // 0: as the architecture has (emu_hvx_contexts)
     uint32_t hw_threads;
-    uint32_t vtcm_bytes;
+    uint32_t vtcm_bytes; // 0: likewise
     uint32_t slots;
     uint32_t sessions;
     uint32_t cdsps;
@@ -142,6 +142,8 @@ bool emu_meet(const char *name, int *code);
 
 // --- settings (config.c) ---
 void emu_settings_default(struct emu_settings *settings);
+uint32_t emu_hvx_contexts(const struct emu_settings *settings);
+uint32_t emu_vtcm_bytes(const struct emu_settings *settings);
 
 // --- buffers (rpcmem.c); under emu.lock ---
 struct emu_buffer *emu_buffer_by_fd(int fd);

@@ -39,8 +39,8 @@ static void fill_block(const struct emu_session *session, struct emu_block *bloc
     block->effective_domain = (uint32_t)session->effective_domain;
     block->arch = s->arch;
     block->hw_threads = s->hw_threads;
-    block->hvx_contexts = s->hvx_contexts;
-    block->vtcm_bytes = s->vtcm_bytes;
+    block->hvx_contexts = emu_hvx_contexts(s);
+    block->vtcm_bytes = emu_vtcm_bytes(s);
     block->slots = s->slots;
     block->window_bytes = s->window_bytes;
     block->idle = s->idle;

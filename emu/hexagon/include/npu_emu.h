@@ -18,7 +18,7 @@ typedef const char *npu_emu_describe_fn(void);
 // Reads a counter or state word of the session with effective domain id |domain| (for tests and measurements): "pid",
 // "mapped_bytes", "mappings", "dma_descriptors", "dma_bytes", "dma_faults", "invokes", "cache_ops", "power_votes",
 // "power_types" (a bit for each type), "small_stacks", "events". Returns 0, 0x14 for an unknown name, 0x0E without a
-// live process.
+// live process. "window" is the setting, and needs no process.
 typedef int npu_emu_query_fn(int domain, const char *name, unsigned long long *value);
 
 int npu_emu_configure(const char *key, const char *value);

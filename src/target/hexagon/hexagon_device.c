@@ -3,9 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Vector contexts: six were seen on one 8 Elite (v79), four on its predecessors; v81 is taken to have no fewer. Local
+ * memory: 8 MiB wherever it was seen, 4 MiB is the least of v68. Window: what is left of 4 GiB by experience. A device
+ * that is here is asked; these are for planning without one, and the emulated device of the same architecture has the
+ * same (tests/hexagon_plan.py). */
 static const npu_hex_arch arches[] = {
-    {68, 4, 4 << 20, 3000ull << 20}, {69, 4, 8 << 20, 3000ull << 20}, {73, 6, 8 << 20, 3000ull << 20},
-    {75, 6, 8 << 20, 3200ull << 20}, {79, 8, 8 << 20, 3200ull << 20}, {81, 8, 8 << 20, 3200ull << 20},
+    {68, 4, 4 << 20, 3000ull << 20}, {69, 4, 8 << 20, 3000ull << 20}, {73, 4, 8 << 20, 3000ull << 20},
+    {75, 4, 8 << 20, 3200ull << 20}, {79, 6, 8 << 20, 3200ull << 20}, {81, 6, 8 << 20, 3200ull << 20},
 };
 
 enum { ARCHES = sizeof arches / sizeof arches[0] };
@@ -47,6 +51,24 @@ npu_status npu_hex_device_arch(const npu_hex_driver *d, const npu_hex_arch **out
     return npu_fail(err, NPU_REFUSED, "hexagon.unknown_arch",
                     "this Hexagon says version 0x%x, for which there is no NPU program (there are: %s)",
                     (unsigned)ask.capability, known);
+}
+
+/* 0 when the library does not know or does not say. */
+static uint32_t ask(const npu_hex_driver *d, uint32_t attribute) {
+    fastrpc_capability c = {.domain = NPU_HEX_DOMAIN, .attribute_ID = attribute};
+    return d->remote_handle_control(DSPRPC_GET_DSP_INFO, &c, sizeof c) ? 0 : c.capability;
+}
+
+npu_status npu_hex_device_hw(const npu_hex_driver *d, npu_hw *hw, npu_error *err) {
+    const npu_hex_arch *arch;
+    NPU_TRY(npu_hex_device_arch(d, &arch, err));
+    *hw = npu_hex_hw_of(arch);
+    uint32_t contexts = ask(d, HVX_SUPPORT_128B);
+    uint64_t vtcm = (uint64_t)ask(d, VTCM_PAGE) * ask(d, VTCM_COUNT);
+    if (contexts > 1) hw->threads = contexts < NPU_MAX_THREADS ? contexts : NPU_MAX_THREADS; /* 1: "it has HVX" */
+    if (vtcm >= NPU_HEX_VTCM_LEAST && vtcm <= NPU_HEX_VTCM_MOST) hw->vtcm_bytes = (uint32_t)vtcm;
+    if (d->window_bytes && d->window_bytes < hw->window_bytes) hw->window_bytes = d->window_bytes;
+    return NPU_OK;
 }
 
 npu_hw npu_hex_hw_of(const npu_hex_arch *a) {

@@ -5,7 +5,12 @@
 #include "target/hexagon/hexagon_driver.h"
 #include "wire/opplan.h"
 
-enum { NPU_HEX_DOMAIN = CDSP_DOMAIN_ID, NPU_HEX_MAX_BUFFER = 1 << 30 };
+enum {
+    NPU_HEX_DOMAIN = CDSP_DOMAIN_ID,
+    NPU_HEX_MAX_BUFFER = 1 << 30,
+    NPU_HEX_VTCM_LEAST = 1 << 18, /* sizes of local memory that are believed */
+    NPU_HEX_VTCM_MOST = 1 << 26,
+};
 
 /* One row for each architecture that an NPU program is built for. */
 typedef struct npu_hex_arch {
@@ -23,6 +28,9 @@ npu_status npu_hex_arch_named(const char *name, const npu_hex_arch **out, npu_er
 
 /* Asks the library. A failed query or an architecture without NPU program is an error, never a guess. */
 npu_status npu_hex_device_arch(const npu_hex_driver *driver, const npu_hex_arch **out, npu_error *err);
+
+/* What the library says of the device, without a session; where it says nothing, the row of the table. */
+npu_status npu_hex_device_hw(const npu_hex_driver *driver, npu_hw *hw, npu_error *err);
 
 /* Caps for op plans; |hw| as measured or from the table. */
 void npu_hex_caps(npu_caps *caps, const npu_hw *hw, const char *how);

@@ -138,6 +138,10 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[2], 
         NPU_TRY(configure(fn, arch, err));
     }
     for (const char *const *s = params->emu; s && *s; s++) NPU_TRY(configure(fn, *s, err));
+    npu_emu_query_fn *query;
+    unsigned long long window;
+    *(void **)&query = dlsym(d->library, "npu_emu_query");
+    if (query && !query(CDSP_DOMAIN_ID, "window", &window)) d->window_bytes = window;
     return NPU_OK;
 }
 

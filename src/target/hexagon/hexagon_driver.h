@@ -15,7 +15,8 @@ typedef struct npu_hex_driver {
     void *library;
     char path[512];
     bool emulated;
-    double timeout_s; /* for an answer when the user gives none: emulation takes its time */
+    uint64_t window_bytes; /* of an emulated device, 0 = unknown */
+    double timeout_s;      /* for an answer when the user gives none: emulation takes its time */
 #define HEX_SYMBOL(result, name, arguments, need) result(*name) arguments;
 #include "target/hexagon/hexagon_symbols.def"
 } npu_hex_driver;

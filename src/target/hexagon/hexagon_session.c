@@ -151,7 +151,8 @@ static npu_status read_hwinfo(npu_hex_session *s, npu_error *err) {
     if (info.arch != s->hw.arch)
         return npu_fail(err, NPU_REFUSED, "hexagon.arch", "the NPU program is for v%u, the device is v%u", info.arch,
                         s->hw.arch);
-    if (!info.threads || info.threads > NPU_MAX_THREADS || info.vtcm_bytes < 1 << 18 || info.vtcm_bytes > 1 << 26)
+    if (!info.threads || info.threads > NPU_MAX_THREADS || info.vtcm_bytes < NPU_HEX_VTCM_LEAST ||
+        info.vtcm_bytes > NPU_HEX_VTCM_MOST)
         return npu_fail(err, NPU_REFUSED, "hexagon.hwinfo", "the NPU says %u threads and %u bytes of local memory",
                         info.threads, info.vtcm_bytes);
     s->hw.threads = info.threads;

@@ -10,8 +10,8 @@ static npu_hex_target *of(npu_target *target) {
     return (npu_hex_target *)(void *)target;
 }
 
-/* --arch: planning for a device that is not here opens nothing; but an emulated device takes the architecture as a
- * setting and is asked. */
+/* Asks the library, and opens no session. --arch: planning for a device that is not here asks nobody; but an emulated
+ * device takes the architecture as a setting. */
 static npu_status hex_probe(const npu_target_params *params, npu_caps *caps, npu_error *err) {
     npu_hex_driver driver;
     const npu_hex_arch *arch;
@@ -23,10 +23,9 @@ static npu_status hex_probe(const npu_target_params *params, npu_caps *caps, npu
         return NPU_OK;
     }
     NPU_TRY(npu_hex_driver_open(params, NULL, &driver, err));
-    npu_hex_session *session;
-    npu_status status = npu_hex_session_open(&driver, params, &session, err);
-    if (status == NPU_OK) npu_hex_caps(caps, npu_hex_session_hw(session), driver.emulated ? params->driver : "device");
-    if (status == NPU_OK) npu_hex_session_close(session);
+    npu_hw hw;
+    npu_status status = npu_hex_device_hw(&driver, &hw, err);
+    if (status == NPU_OK) npu_hex_caps(caps, &hw, driver.emulated ? params->driver : "device");
     npu_hex_driver_close(&driver);
     return status;
 }

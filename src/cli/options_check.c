@@ -1,0 +1,55 @@
+/* What a set of flags can't mean: pairs that contradict each other, and values that need more than the table to check.
+ * Called when all flags are parsed, before anything is opened. */
+#include <string.h>
+
+#include "base/cpu.h"
+#include "cli/cli.h"
+
+static int check_pairs(const cli_options *o) {
+    static const struct {
+        int a, b;
+    } pairs[] = {
+        {CLI_OPT_exact, CLI_OPT_fast},
+        {CLI_OPT_exact, CLI_OPT_npu_target},
+        {CLI_OPT_prompt, CLI_OPT_file},
+        {CLI_OPT_verbose, CLI_OPT_quiet},
+        {CLI_OPT_exact, CLI_OPT_driver},
+        {CLI_OPT_fast, CLI_OPT_npu_target},
+        {CLI_OPT_host_cost, CLI_OPT_json_schema},
+        {CLI_OPT_detokenize, CLI_OPT_prompt},
+        {CLI_OPT_detokenize, CLI_OPT_file},
+        {CLI_OPT_detokenize, CLI_OPT_no_special},
+        {CLI_OPT_raw, CLI_OPT_system},
+        {CLI_OPT_raw, CLI_OPT_template},
+        {CLI_OPT_json_mode, CLI_OPT_json_schema},
+        {CLI_OPT_mirostat, CLI_OPT_top_k},
+        {CLI_OPT_mirostat, CLI_OPT_top_p},
+        {CLI_OPT_mirostat, CLI_OPT_min_p},
+        {CLI_OPT_mirostat, CLI_OPT_typical},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (o->given[pairs[i].a] && o->given[pairs[i].b])
+            return cli_usage("%s and %s contradict each other", cli_option_name(pairs[i].a),
+                             cli_option_name(pairs[i].b));
+    if (!o->device) return 0;
+    if (!strcmp(o->device, "cpu") && (o->npu_target || o->driver))
+        return cli_usage("--device cpu and %s contradict each other", o->npu_target ? "--npu-target" : "--driver");
+    if (!strcmp(o->device, "npu") && (o->exact || o->fast))
+        return cli_usage("--device npu and %s contradict each other", o->exact ? "--exact" : "--fast");
+    return 0;
+}
+
+/* A level that exists but that this machine lacks is refused later, as what a target can't do. */
+static int check_cpu_level(const cli_options *o) {
+    uint32_t features;
+    npu_error err = {0};
+    if (o->cpu_level && npu_cpu_level(o->cpu_level, &features, &err) == NPU_INVALID) return cli_usage("%s", err.text);
+    return 0;
+}
+
+int cli_check_options(const cli_options *o) {
+    int bad = check_pairs(o);
+    for (int i = 0; !bad && o->stop[i]; i++)
+        if (!*o->stop[i]) bad = cli_usage("--stop: string %d is empty", i + 1);
+    return bad ? bad : check_cpu_level(o);
+}
