@@ -48,6 +48,7 @@ static npu_status make_executor(npu_context *c, const npu_context_params *p, npu
     }
     npu_executor_params params = {.host = c->host,
                                   .device = c->device,
+                                  .plan = c->plan,
                                   .files = c->model->files,
                                   .n_files = (uint32_t)npu_gguf_file_count(c->model->gguf),
                                   .cancelled = p->cancelled,

@@ -17,8 +17,7 @@ struct npu_executor {
     npu_buffer **files;               /* wrapped mappings */
     uint32_t n_files, n_graphs;
     npu__bound *graphs;
-    bool gemv_class; /* the device takes products one by one */
-    npu__gemv gemv;
+    npu__gemv gemv; /* gemv.device: the device when it takes products one by one */
     npu_target *state_owner;
     npu_profile_fn *profile;
     void *profile_user;
@@ -46,7 +45,7 @@ static npu_status alloc_buffers(npu_executor *x, const npu_executor_graph *graph
         for (int b = 0; b < NPU_GRAPH_FILES; b++)
             if (needs[b] > bytes[b]) bytes[b] = needs[b];
     }
-    npu_target *owner = x->params.device && !x->gemv_class ? x->params.device : x->params.host;
+    npu_target *owner = x->params.device && !x->gemv.device ? x->params.device : x->params.host;
     for (int b = 0; b < NPU_GRAPH_FILES; b++)
         if (bytes[b]) NPU_TRY(owner->ops->buffer_alloc(owner, bytes[b], uses[b], &x->own[b], err));
     return NPU_OK;
@@ -67,19 +66,14 @@ static npu_status bind(npu_executor *x, npu__bound *b, const npu_executor_graph 
             return npu_fail(err, NPU_INTERNAL, "executor.range", "tensor %u does not lie in its buffer", t);
     }
     const bool *on_device = x->params.device ? graph->on_device : NULL;
-    if (x->gemv_class) {
-        NPU_TRY(npu__gemv_bind(&x->gemv, x->params.device, graph, err));
-        b->fused = calloc(b->graph->n_ops + 1, sizeof *b->fused);
-        if (!b->fused) return npu_fail(err, NPU_NO_MEMORY, "executor.memory", "no memory to bind a graph");
-        if (graph->fused) memcpy(b->fused, graph->fused, b->graph->n_ops * sizeof *b->fused);
-    }
-    return npu__executor_cut(b, on_device, x->gemv_class, err);
+    if (x->gemv.device) NPU_TRY(npu__gemv_bind(&x->gemv, graph, err));
+    return npu__executor_cut(b, on_device, x->gemv.device != NULL, err);
 }
 
 /* A graph-class device owns the state when it writes any of it; executor_cut.c sees to it that no layer is split. */
 static void find_state_owner(npu_executor *x, const npu_executor_graph *graphs) {
     x->state_owner = x->params.host;
-    for (uint32_t i = 0; x->params.device && !x->gemv_class && i < x->n_graphs; i++) {
+    for (uint32_t i = 0; x->params.device && !x->gemv.device && i < x->n_graphs; i++) {
         const npu_graph *g = graphs[i].graph;
         for (uint32_t k = 0; graphs[i].on_device && k < g->n_ops; k++)
             if (graphs[i].on_device[k] && g->tensors[g->ops[k].dst[0]].flags & NPU_TENSOR_STATE)
@@ -105,7 +99,8 @@ npu_status npu_executor_create(const npu_executor_params *params, const npu_exec
     x->params = *params;
     x->graphs = bound;
     x->n_graphs = n_graphs;
-    x->gemv_class = params->device && !params->device->ops->submit;
+    if (params->device && !params->device->ops->submit)
+        x->gemv = (npu__gemv){.device = params->device, .plan = params->plan};
     find_state_owner(x, graphs);
     npu_status status = wrap_files(x, err);
     if (status == NPU_OK) status = alloc_buffers(x, graphs, err);
@@ -125,7 +120,6 @@ void npu_executor_free(npu_executor *x) {
         free(x->graphs[i].buffers);
         free(x->graphs[i].segments);
         free(x->graphs[i].syncs);
-        free(x->graphs[i].fused);
     }
     for (int b = 0; b < NPU_GRAPH_FILES; b++)
         if (x->own[b]) x->own[b]->owner->ops->buffer_free(x->own[b]->owner, x->own[b]);
@@ -188,7 +182,7 @@ static npu_status run_products(npu_executor *x, const npu__bound *b, const npu__
     for (uint32_t i = s->first_op; i < s->first_op + s->n_ops; i++) {
         npu__gemv_bytes bytes = {0};
         uint64_t start = x->profile ? now_ns() : 0;
-        NPU_TRY(npu__gemv_run(&x->gemv, x->params.device, b, i, step, &bytes, err));
+        NPU_TRY(npu__gemv_run(&x->gemv, b, i, step, &bytes, err));
         x->counters.batches++;
         x->counters.bytes_to_device += bytes.to_device;
         x->counters.bytes_to_host += bytes.to_host;
@@ -203,7 +197,7 @@ static npu_status run_products(npu_executor *x, const npu__bound *b, const npu__
 static npu_status run_segment(npu_executor *x, uint32_t graph, uint32_t index, const npu_step *step, npu_error *err) {
     const npu__bound *b = &x->graphs[graph];
     const npu__segment *s = &b->segments[index];
-    if (s->device && x->gemv_class) return run_products(x, b, s, step, err);
+    if (s->device && x->gemv.device) return run_products(x, b, s, step, err);
     npu_target *target = s->device ? x->params.device : x->params.host;
     bool single = x->profile && !s->device;
     npu_batch batch = {.image_id = (uint64_t)(graph + 1) << 32 | (index + 1),
@@ -243,7 +237,7 @@ npu_status npu_executor_run(npu_executor *x, uint32_t graph, const npu_step *ste
         if (status == NPU_OK) status = run_syncs(x, b, &b->segments[i], step, &here);
         if (status == NPU_OK && b->segments[i].n_ops) status = run_segment(x, graph, i, step, &here);
     }
-    if (!x->gemv_class && (status == NPU_TIMEOUT || status == NPU_DEVICE_LOST)) x->broken = here;
+    if (!x->gemv.device && (status == NPU_TIMEOUT || status == NPU_DEVICE_LOST)) x->broken = here;
     if (status != NPU_OK && err) *err = here;
     x->counters.steps += status == NPU_OK;
     x->counters.rows += status == NPU_OK ? step->rows[NPU_ROWS_STEP] : 0;

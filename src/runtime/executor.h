@@ -22,8 +22,9 @@ typedef struct npu_executor_file {
 } npu_executor_file;
 
 typedef struct npu_executor_params {
-    npu_target *host;   /* always there: runs what the device does not */
-    npu_target *device; /* NULL = none. Both must outlive the executor */
+    npu_target *host;     /* always there: runs what the device does not */
+    npu_target *device;   /* NULL = none. Both must outlive the executor, and so must |plan| */
+    const npu_plan *plan; /* of the graphs, for a gemv-class device: which designs make an op's results */
     const npu_executor_file *files;
     uint32_t n_files;
     bool (*cancelled)(void *user); /* NULL = never; asked before every batch */
@@ -35,12 +36,11 @@ typedef struct npu_executor_params {
 typedef struct npu_executor_graph {
     const npu_graph *graph;
     const bool *on_device;
-    const bool *fused; /* gemv-class devices: whether the products of an op are one gemv (NULL = one each) */
 } npu_executor_graph;
 
 /* Binds the graphs; they are named by their index from then on. Fresh buffers are zero. REFUSED ("executor.state"): an
- * op that writes state and one that reads it have different owners; REFUSED ("executor.gemv"): an op that a gemv-class
- * device can't be given; NO_MEMORY; or what a target says. On failure *out is NULL. */
+ * op that writes state and one that reads it have different owners; REFUSED ("executor.gemv", "executor.plan"): an op
+ * that a gemv-class device can't be given; NO_MEMORY; or what a target says. On failure *out is NULL. */
 npu_status npu_executor_create(const npu_executor_params *params, const npu_executor_graph *graphs, uint32_t n_graphs,
                                npu_executor **out, npu_error *err);
 void npu_executor_free(npu_executor *x); /* NULL is fine */

@@ -1,6 +1,6 @@
-/* Products on a gemv-class device: one MUL_MAT at a time through the target's gemv (lm_head for the head), on the
- * host's own buffers, in chunks of rows that the device takes. Knows neither how a target packs weights nor when: on a
- * residency miss it hands out the columns that the target asks for. Called by executor.c.
+/* Products on a gemv-class device: the plan's designs of one MUL_MAT after the other through the target's gemv (lm_head
+ * for the head), on the host's own buffers, in chunks of rows that the device takes. Knows neither how a target packs
+ * weights nor when: on a residency miss it hands out the columns that the target asks for. Called by executor.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +25,8 @@ static unsigned parts_of(const npu_op *op) {
     return n;
 }
 
-static products products_of(const npu_graph *g, const npu_op *op, unsigned first, unsigned n) {
-    products p = {.graph = g, .op = op, .first = first, .n = n, .K = g->tensors[op->src[0]].ne[0]};
-    for (unsigned i = first; i < first + n; i++) p.N += g->tensors[op->dst[i]].ne[0];
-    return p;
+static products products_of(const npu_graph *g, const npu_op *op, const npu_plan_design *d) {
+    return (products){.graph = g, .op = op, .first = d->first, .n = d->n_splits, .K = d->real_k, .N = d->real_n};
 }
 
 /* Writes up to COLUMNS rows of a weight as columns of |out|, which has |stride| values a row. */
@@ -84,28 +82,49 @@ static bool is_rows(const npu_tensor *t) {
            t->ne[2] == 1 && t->ne[3] == 1 && (t->rows_of == NPU_ROWS_FIXED || t->rows_dim == 1);
 }
 
-/* A plan may ask only for what gemv can say. */
-static npu_status check_op(const npu_graph *g, const npu_op *op, npu_error *err) {
-    const npu_tensor *x = op->src[0] == NPU_NO_TENSOR ? NULL : &g->tensors[op->src[0]];
-    bool fits = op->code == NPU_OP_MUL_MAT && x && is_rows(x) && parts_of(op);
-    for (unsigned i = 0; fits && i < parts_of(op); i++)
-        fits = g->tensors[op->src[1 + i]].flags & NPU_TENSOR_WEIGHT && is_rows(&g->tensors[op->dst[i]]);
-    if (fits) return NPU_OK;
-    const npu_op_info *info = npu_op_find(op->code);
-    return npu_fail(err, NPU_REFUSED, "executor.gemv",
-                    "layer %d, role %s: the device multiplies rows by weights, and can't run this %s",
-                    op->layer == NPU_NO_LAYER ? -1 : (int)op->layer, npu_role_name(op->role), info ? info->name : "op");
+/* Whether a design's products are parts of the op, with the columns that it says. */
+static bool is_part(const npu_graph *g, const npu_op *op, const npu_plan_design *d) {
+    uint64_t columns = 0;
+    if (!d->n_splits || d->first + d->n_splits > parts_of(op) || d->real_k != g->tensors[op->src[0]].ne[0])
+        return false;
+    for (unsigned i = d->first; i < d->first + d->n_splits; i++) columns += g->tensors[op->dst[i]].ne[0];
+    return columns == d->real_n;
 }
 
-npu_status npu__gemv_bind(npu__gemv *v, const npu_target *device, const npu_executor_graph *graph, npu_error *err) {
+/* A plan may ask only for what gemv can say, and must make every result once. */
+static bool can_run(const npu_graph *g, const npu_op *op, const npu_plan *plan, const npu_plan_entry *e) {
+    const npu_tensor *x = op->src[0] == NPU_NO_TENSOR ? NULL : &g->tensors[op->src[0]];
+    if (op->code != NPU_OP_MUL_MAT || !x || !is_rows(x) || !parts_of(op)) return false;
+    for (unsigned i = 0; i < parts_of(op); i++)
+        if (!(g->tensors[op->src[1 + i]].flags & NPU_TENSOR_WEIGHT) || !is_rows(&g->tensors[op->dst[i]])) return false;
+    unsigned made = 0;
+    for (unsigned i = 0; i < e->n_designs; i++) {
+        const npu_plan_design *d = &plan->designs[e->designs[i]];
+        if (d->first != made || !is_part(g, op, d)) return false;
+        made += d->n_splits;
+    }
+    return made == parts_of(op);
+}
+
+npu_status npu__gemv_bind(npu__gemv *v, const npu_executor_graph *graph, npu_error *err) {
     const npu_graph *g = graph->graph;
+    if (!v->plan || v->plan->n_entries != g->n_ops)
+        return npu_fail(err, NPU_REFUSED, "executor.plan", "a device that runs products needs the graph's plan");
     for (uint32_t i = 0; graph->on_device && i < g->n_ops; i++) {
         const npu_op *op = &g->ops[i];
+        const npu_plan_entry *e = &v->plan->entries[i];
+        const npu_op_info *info = npu_op_find(op->code);
         if (!graph->on_device[i]) continue;
-        NPU_TRY(check_op(g, op, err));
-        products p = products_of(g, op, 0, parts_of(op));
-        uint64_t values = (uint64_t)chunk_rows(&device->caps, g->max_rows) * p.N;
-        if (p.n > 1 && graph->fused && graph->fused[i] && values > v->n_values) v->n_values = values;
+        if (!can_run(g, op, v->plan, e))
+            return npu_fail(err, NPU_REFUSED, "executor.gemv",
+                            "layer %d, role %s: the plan has no product of rows and weights for this %s",
+                            op->layer == NPU_NO_LAYER ? -1 : (int)op->layer, npu_role_name(op->role),
+                            info ? info->name : "op");
+        for (unsigned k = 0; k < e->n_designs; k++) {
+            const npu_plan_design *d = &v->plan->designs[e->designs[k]];
+            uint64_t values = (uint64_t)chunk_rows(&v->device->caps, g->max_rows) * d->real_n;
+            if (d->n_splits > 1 && values > v->n_values) v->n_values = values;
+        }
     }
     return NPU_OK;
 }
@@ -118,17 +137,18 @@ npu_status npu__gemv_alloc(npu__gemv *v, npu_error *err) {
                     (unsigned long long)v->n_values);
 }
 
-static npu_status multiply(npu_target *device, products *p, uint32_t rows, const float *x, float *out, npu_error *err) {
-    unsigned role = p->n > 1 ? p->op->role : p->graph->weights[p->op->src[1 + p->first]].role;
+static npu_status multiply(const npu__gemv *v, products *p, const npu_plan_entry *e, unsigned design, uint32_t rows,
+                           const float *x, float *out, npu_error *err) {
+    npu_target *device = v->device;
     if (p->op->role == NPU_ROLE_HEAD && device->caps.lm_head && device->ops->lm_head)
         return device->ops->lm_head(device, rows, x, out, err);
-    npu_gemv_args args = {.role = role,
+    npu_gemv_args args = {.role = design,
                           .layer = p->op->layer,
                           .M = rows,
                           .K = p->K,
                           .N = p->N,
                           .x = x,
-                          .wkey = (int64_t)p->op->layer << 16 | role,
+                          .wkey = npu_plan_residency(e, &v->plan->designs[design]),
                           .tiles = give_tiles,
                           .tiles_user = p};
     return device->ops->gemv(device, &args, out, err);
@@ -139,43 +159,42 @@ static float *row_at(const npu__bound *b, npu_t tensor, uint32_t row) {
     return (float *)(void *)(b->buffers[t->buffer]->data + t->offset + row * t->nb[1]);
 }
 
-static void add_bias(const npu__bound *b, const npu_op *op, unsigned part, uint32_t first, uint32_t rows) {
+static void add_bias(const npu__bound *b, const npu_op *op, unsigned part, uint32_t rows) {
     if (op->src[1 + NPU_OP_DSTS + part] == NPU_NO_TENSOR) return;
     uint32_t n = b->graph->tensors[op->dst[part]].ne[0];
     const float *bias = row_at(b, op->src[1 + NPU_OP_DSTS + part], 0);
-    for (uint32_t r = first; r < first + rows; r++) {
+    for (uint32_t r = 0; r < rows; r++) {
         float *y = row_at(b, op->dst[part], r);
         for (uint32_t i = 0; i < n; i++) y[i] += bias[i];
     }
 }
 
-/* One chunk of rows of one gemv: a single product goes to its place, the columns of several are dealt out. */
-static npu_status run_chunk(npu__gemv *v, npu_target *device, const npu__bound *b, products *p, uint32_t first,
-                            uint32_t rows, npu_error *err) {
-    const npu_op *op = p->op;
-    float *out = p->n > 1 ? v->values : row_at(b, op->dst[p->first], first);
-    NPU_TRY(multiply(device, p, rows, row_at(b, op->src[0], first), out, err));
+/* The columns of one chunk of fused products, each to its place. */
+static void deal_out(const npu__gemv *v, const npu__bound *b, const products *p, uint32_t first, uint32_t rows) {
+    const float *from = v->values;
     for (unsigned i = p->first; i < p->first + p->n; i++) {
-        uint32_t n = b->graph->tensors[op->dst[i]].ne[0];
-        for (uint32_t r = 0; p->n > 1 && r < rows; r++)
-            memcpy(row_at(b, op->dst[i], first + r), out + (uint64_t)r * p->N, n * sizeof(float));
-        out += n;
-        add_bias(b, op, i, first, rows);
+        uint32_t n = b->graph->tensors[p->op->dst[i]].ne[0];
+        for (uint32_t r = 0; r < rows; r++)
+            memcpy(row_at(b, p->op->dst[i], first + r), from + (uint64_t)r * p->N, n * sizeof(float));
+        from += n;
     }
-    return NPU_OK;
 }
 
-npu_status npu__gemv_run(npu__gemv *v, npu_target *device, const npu__bound *b, uint32_t index, const npu_step *step,
+npu_status npu__gemv_run(npu__gemv *v, const npu__bound *b, uint32_t index, const npu_step *step,
                          npu__gemv_bytes *bytes, npu_error *err) {
-    const npu_graph *g = b->graph;
-    const npu_op *op = &g->ops[index];
-    npu_tensor x = npu_tensor_at_step(&g->tensors[op->src[0]], step);
-    unsigned n = parts_of(op), each = b->fused && b->fused[index] ? n : 1;
-    uint32_t chunk = chunk_rows(&device->caps, x.ne[1]);
-    for (unsigned first = 0; first < n; first += each) {
-        products p = products_of(g, op, first, each);
-        for (uint32_t row = 0; row < x.ne[1]; row += chunk)
-            NPU_TRY(run_chunk(v, device, b, &p, row, x.ne[1] - row < chunk ? x.ne[1] - row : chunk, err));
+    const npu_op *op = &b->graph->ops[index];
+    const npu_plan_entry *e = &v->plan->entries[index];
+    npu_tensor x = npu_tensor_at_step(&b->graph->tensors[op->src[0]], step);
+    uint32_t chunk = chunk_rows(&v->device->caps, x.ne[1]);
+    for (unsigned k = 0; k < e->n_designs; k++) {
+        products p = products_of(b->graph, op, &v->plan->designs[e->designs[k]]);
+        for (uint32_t row = 0; row < x.ne[1]; row += chunk) {
+            uint32_t rows = x.ne[1] - row < chunk ? x.ne[1] - row : chunk;
+            float *out = p.n > 1 ? v->values : row_at(b, op->dst[p.first], row);
+            NPU_TRY(multiply(v, &p, e, e->designs[k], rows, row_at(b, op->src[0], row), out, err));
+            if (p.n > 1) deal_out(v, b, &p, row, rows);
+        }
+        for (unsigned i = p.first; i < p.first + p.n; i++) add_bias(b, op, i, x.ne[1]);
         bytes->to_device += (uint64_t)x.ne[1] * p.K * sizeof(float);
         bytes->to_host += (uint64_t)x.ne[1] * p.N * sizeof(float);
     }

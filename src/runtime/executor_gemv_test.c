@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "plan/plan.h"
 #include "runtime/executor.h"
 #include "support/tiny_graph.h"
 #include "target/gemv_helper.h"
@@ -70,7 +71,10 @@ typedef struct fixture {
     npu_target *host;
     fake device;
     npu_executor *x;
-    bool on_device[64], fused[64];
+    bool on_device[64];
+    npu_plan plan;
+    npu_plan_entry entries[64];
+    npu_plan_design designs[16];
 } fixture;
 
 static npu_target *open_host(void) {
@@ -95,14 +99,33 @@ static void build(fixture *f) {
     for (uint32_t i = 0; i < f->graphs[0].g.n_ops; i++) f->on_device[i] = f->graphs[0].g.ops[i].code == NPU_OP_MUL_MAT;
 }
 
+/* A design for all products of an op, or for each. */
+static void plan_op(fixture *f, uint32_t i, bool fused) {
+    const npu_graph *g = &f->graphs[0].g;
+    const npu_op *op = &g->ops[i];
+    npu_plan_entry *e = &f->entries[i];
+    unsigned n = 0;
+    *e = (npu_plan_entry){.layer = op->layer, .role = op->role, .code = op->code};
+    if (op->code != NPU_OP_MUL_MAT) return;
+    while (n < NPU_OP_DSTS && op->dst[n] != NPU_NO_TENSOR) n++;
+    for (unsigned first = 0; first < n; first += fused ? n : 1) {
+        npu_plan_design *d = &f->designs[f->plan.n_designs];
+        *d = (npu_plan_design){.first = (uint16_t)first, .n_splits = (uint16_t)(fused ? n : 1)};
+        d->role = n > 1 && !fused ? g->weights[op->src[1 + first]].role : op->role;
+        d->real_k = g->tensors[op->src[0]].ne[0];
+        for (unsigned k = first; k < first + d->n_splits; k++) d->real_n += g->tensors[op->dst[k]].ne[0];
+        e->designs[e->n_designs++] = (uint16_t)f->plan.n_designs++;
+    }
+}
+
 static npu_status bind(fixture *f, bool device, bool fused, npu_error *err) {
     npu_executor_file file = {f->graphs[0].file, TINY_FILE_VALUES * sizeof(float)};
     npu_executor_params params = {
-        .host = f->host, .device = device ? &f->device.base : NULL, .files = &file, .n_files = 1};
+        .host = f->host, .device = device ? &f->device.base : NULL, .plan = &f->plan, .files = &file, .n_files = 1};
     npu_executor_graph graphs[2];
-    memset(f->fused, fused, sizeof f->fused);
-    for (int i = 0; i < 2; i++)
-        graphs[i] = (npu_executor_graph){&f->graphs[i].g, f->on_device, fused ? f->fused : NULL};
+    f->plan = (npu_plan){.entries = f->entries, .designs = f->designs, .n_entries = f->graphs[0].g.n_ops};
+    for (uint32_t i = 0; i < f->plan.n_entries; i++) plan_op(f, i, fused);
+    for (int i = 0; i < 2; i++) graphs[i] = (npu_executor_graph){&f->graphs[i].g, f->on_device};
     return npu_executor_create(&params, graphs, 2, &f->x, err);
 }
 
@@ -151,11 +174,12 @@ static void same_bytes(bool fused, bool lm_head) {
     for (unsigned i = 0; i < 3; i++) {
         const call *got_call = &f.device.calls[i];
         assert_int_equal(got_call->M, rows[i]);
-        assert_int_equal(got_call->role, fused ? NPU_ROLE_QKV : NPU_ROLE_Q);
+        assert_int_equal(got_call->role, 0);
         assert_int_equal(got_call->N, fused ? 3 * TINY_EMBD : TINY_EMBD);
-        assert_int_equal(got_call->wkey, got_call->role);
+        assert_int_equal(got_call->wkey, fused ? NPU_ROLE_QKV : NPU_ROLE_Q);
     }
-    assert_int_equal(f.device.calls[3].role, fused ? NPU_ROLE_O : NPU_ROLE_K);
+    assert_int_equal(f.device.calls[3].role, 1);
+    assert_int_equal(f.device.calls[3].wkey, fused ? NPU_ROLE_O : NPU_ROLE_K);
     free_fixture(&f);
 }
 
@@ -213,6 +237,30 @@ static void only_products_of_weights(void **state) {
     }
 }
 
+/* A design that is not a part of its op, or does not make all of it. */
+static void designs_that_do_not_fit(void **state) {
+    (void)state;
+    static const struct { int first, n, k; } changes[] = {{1, 0, 0}, {0, -1, 0}, {0, 1, 0}, {0, 0, 1}, {-1, 0, 0}};
+    npu_error err = {0};
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        fixture f;
+        build(&f);
+        assert_int_equal(bind(&f, false, true, &err), NPU_OK);
+        npu_executor_free(f.x);
+        npu_executor_params params = {.host = f.host, .device = &f.device.base, .plan = &f.plan};
+        npu_executor_graph graph = {&f.graphs[0].g, f.on_device};
+        f.designs[0].first = (uint16_t)(f.designs[0].first + changes[i].first);
+        f.designs[0].n_splits = (uint16_t)(f.designs[0].n_splits + changes[i].n);
+        f.designs[0].real_k = f.designs[0].real_k + (uint32_t)changes[i].k;
+        npu_executor_file file = {f.graphs[0].file, TINY_FILE_VALUES * sizeof(float)};
+        params.files = &file;
+        params.n_files = 1;
+        assert_int_equal(npu_executor_create(&params, &graph, 1, &f.x, &err), NPU_REFUSED);
+        assert_string_equal(err.code, "executor.gemv");
+        free_fixture(&f);
+    }
+}
+
 static void a_target_that_does_nothing(void **state) {
     (void)state;
     static const npu_target_ops nothing = {.name = "nothing"};
@@ -227,9 +275,10 @@ static void a_target_that_does_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_one_by_one),      cmocka_unit_test(products_fused),
-        cmocka_unit_test(head_through_lm_head),     cmocka_unit_test(failures_end_a_request),
-        cmocka_unit_test(only_products_of_weights), cmocka_unit_test(a_target_that_does_nothing),
+        cmocka_unit_test(products_one_by_one),        cmocka_unit_test(products_fused),
+        cmocka_unit_test(head_through_lm_head),       cmocka_unit_test(failures_end_a_request),
+        cmocka_unit_test(only_products_of_weights),   cmocka_unit_test(designs_that_do_not_fit),
+        cmocka_unit_test(a_target_that_does_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #ifndef NPU_RUNTIME_EXECUTOR_INTERNAL_H
 #define NPU_RUNTIME_EXECUTOR_INTERNAL_H
 
+#include "plan/plan.h"
 #include "runtime/executor.h"
 
 /* Before |tensor| is read it must be synced in this direction, as far as the step's rows go. */
@@ -22,12 +23,13 @@ typedef struct npu__bound {
     npu__segment *segments; /* the last one has no ops: what the host reads at the end */
     npu__sync *syncs;
     npu_buffer **buffers; /* [graph->n_buffers] */
-    bool *fused;          /* [graph->n_ops]: the op's products are one gemv; NULL = none are */
     uint32_t n_segments, n_syncs;
 } npu__bound;
 
-/* Room for the results of fused products, shared by all graphs. */
+/* A gemv-class device, the plan that says how it makes products, and room for the results of fused ones. */
 typedef struct npu__gemv {
+    npu_target *device; /* NULL = none */
+    const npu_plan *plan;
     float *values;
     uint64_t n_values;
 } npu__gemv;
@@ -36,13 +38,13 @@ typedef struct npu__gemv_bytes {
     uint64_t to_device, to_host;
 } npu__gemv_bytes;
 
-/* Checks what |graph| wants of a gemv-class device and adds up the room it needs; npu__gemv_alloc makes it. REFUSED
- * ("executor.gemv"): an op that is no product of rows and weights. */
-npu_status npu__gemv_bind(npu__gemv *v, const npu_target *device, const npu_executor_graph *graph, npu_error *err);
+/* Checks what |graph| wants of the device and adds up the room it needs; npu__gemv_alloc makes it. REFUSED
+ * ("executor.gemv"): an op that is no product of rows and weights, or for which the plan has no design. */
+npu_status npu__gemv_bind(npu__gemv *v, const npu_executor_graph *graph, npu_error *err);
 npu_status npu__gemv_alloc(npu__gemv *v, npu_error *err);
 
 /* Runs op |index| of |b|, adds to |bytes|. Allocates only on the target's residency misses. */
-npu_status npu__gemv_run(npu__gemv *v, npu_target *device, const npu__bound *b, uint32_t index, const npu_step *step,
+npu_status npu__gemv_run(npu__gemv *v, const npu__bound *b, uint32_t index, const npu_step *step,
                          npu__gemv_bytes *bytes, npu_error *err);
 
 /* Fills segments and syncs of |b|; frees nothing on failure (npu_executor_free does). With |shared| both sides work on
