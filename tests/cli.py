@@ -18,6 +18,7 @@ from npu_test import NPU, shared
 
 CASE = shared("refs/a/type-q4_0")
 MODEL = str(CASE / "model.gguf")
+SHORT = str(pathlib.Path(__file__).parent / "cli.cmake")  # a text of a few tokens
 FAILED = 0
 
 
@@ -162,6 +163,26 @@ def prints():
     facts = json.loads(expect(0, "info", MODEL, "--json"))
     assert facts["keys"]["general.architecture"] == "llama" and facts["tensors"], facts
     assert any(row["target"] == "host" and row["usable"] for row in json.loads(expect(0, "devices", "--json")))
+
+
+def figures():
+    """--profile of every command that computes, and the plan's hash in logs and in every figure of bench."""
+    bench = ("bench", "-m", MODEL, "--prompt-tokens", "4", "--gen-tokens", "2", "--ctx", "64")
+    for command in (("run", "-m", MODEL, "--raw", "-p", "x", "-n", "2"), ("logits", "-m", MODEL, "--ids", "1", "-o", "/dev/null"),
+                    ("eval", "-m", MODEL, "--text", SHORT, "--ctx", "64"), (*bench, "-r", "1"), (*bench, "--host-cost")):
+        expect(0, *command, "--profile", says="head           mul_mat")
+    with tempfile.TemporaryDirectory() as d:
+        plan = pathlib.Path(d) / "plan.json"
+        expect(0, "plan", "-m", MODEL, "--ctx", "64", "-o", plan)
+        hash = json.loads(plan.read_text())["hash"]
+        assert len(hash) == 64
+        expect(0, "logits", "-m", MODEL, "--ids", "1", "-o", "/dev/null", "--ctx", "64", "-v", says=f"by plan {hash}")
+        schema = pathlib.Path(d) / "s.json"
+        schema.write_text('{"type": "boolean"}')
+        for extra in (["-r", "1"], ["--host-cost"], ["-r", "1", "--json-schema", schema]):
+            assert json.loads(expect(0, *bench, *extra, "--json"))["plan"] == hash, extra
+            lines = expect(0, *bench, *extra).decode().splitlines()
+            assert all(f"plan {hash[:12]}" in line for line in lines if "tok/s" in line or "thread" in line and "CPU time" in line)
 
 
 def sampling():
@@ -325,6 +346,7 @@ def main():
     refusals()
     plans()
     prints()
+    figures()
     sampling()
     json_answers()
     logits()

@@ -123,14 +123,19 @@ typedef struct npu_counters {
 } npu_counters;
 NPU_API void npu_context_counters(const npu_context *context, npu_counters *out);
 
-/* Per-op profile, off at first. Called after each op on the CPU, after each batch on a device. */
+/* Per-op profile, off at first. Called after each op on the CPU, after each batch or product on a device, and after the
+ * syncs between them. The phases of |ns| are 0 where there is none: on the CPU, or because the target does not tell. */
 typedef struct npu_profile_entry {
-    const char *op;    /* "mul_mat"; "batch" for a device's batch */
-    const char *role;  /* "qkv" */
+    const char *op;    /* "mul_mat"; "batch" for a device's batch; "sync" */
+    const char *role;  /* "qkv"; "several" for a batch of them */
     const char *owner; /* "host", "hexagon" */
     uint32_t layer;    /* UINT32_MAX outside the layers */
     uint32_t rows, ops;
     uint64_t ns;
+    uint64_t pack_ns, quant_ns, launch_ns, wait_ns, readback_ns,
+        dequant_ns;   /* quant: with rotating; launch: with syncs */
+    uint32_t retries; /* launches that were repeated */
+    bool is_fallback; /* run by the CPU though the context has a device */
 } npu_profile_entry;
 typedef void npu_profile_fn(void *user, const npu_profile_entry *entry);
 NPU_API void npu_context_profile(npu_context *context, npu_profile_fn *fn, void *user);

@@ -34,7 +34,7 @@ static npu_status open_device(npu_context *c, const npu_context_params *p, const
 
 /* All ops run on the host whatever a plan says; a given one is still held against the model and the settings. */
 static npu_status load_host(npu_context *c, const npu_context_params *p, const npu_caps *caps, npu_error *err) {
-    if (p->plan_path) NPU_TRY(npu__api_derive(c->model, p, &c->instance, NULL, caps, &c->plan, err));
+    NPU_TRY(npu__api_derive(c->model, p, &c->instance, NULL, caps, &c->plan, err));
     return load(c->host, &c->instance, p, err);
 }
 
@@ -77,6 +77,7 @@ static npu_status open_context(npu_context *c, const npu_context_params *p, npu_
         return npu_fail(err, NPU_NO_MEMORY, "context.memory", "no memory for %u rows of logits", c->max_logits);
     NPU_TRY(npu_target_host.open(&params, NULL, NULL, &c->host, err));
     NPU_TRY(target ? open_device(c, p, target, &caps, err) : load_host(c, p, &caps, err));
+    npu_log(&p->logger, NPU_LOG_INFO, "%s on %s by plan %s", c->plan->architecture, c->plan->target, c->plan->hash);
     return make_executor(c, p, err);
 }
 

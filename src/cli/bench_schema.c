@@ -78,7 +78,7 @@ static double median(const figures *f, int n, size_t offset) {
     return cli_bench_median(values, n);
 }
 
-static int print(const cli_options *o, const figures *f, int n, uint32_t gen) {
+static int print(const cli_options *o, const char *plan, const figures *f, int n, uint32_t gen) {
     figures m = {.decode = median(f, n, offsetof(figures, decode)),
                  .plain = median(f, n, offsetof(figures, plain)),
                  .open_ms = median(f, n, offsetof(figures, open_ms)),
@@ -86,13 +86,13 @@ static int print(const cli_options *o, const figures *f, int n, uint32_t gen) {
                  .part = median(f, n, offsetof(figures, part))};
     if (o->json) {
         json_t *root =
-            json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "gen_tokens", (json_int_t)gen, "runs", (json_int_t)n,
+            json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:s}", "gen_tokens", (json_int_t)gen, "runs", (json_int_t)n,
                       "decode_tok_s", m.decode, "plain_tok_s", m.plain, "grammar_us_per_token", m.token_us,
-                      "grammar_percent", m.part, "grammar_open_ms", m.open_ms);
+                      "grammar_percent", m.part, "grammar_open_ms", m.open_ms, "plan", plan);
         return cli_print_json(root, JSON_INDENT(1));
     }
-    printf("decode %5u tokens with the schema: %9.1f tok/s\n", gen, m.decode);
-    printf("decode %5u tokens without it:      %9.1f tok/s\n", gen, m.plain);
+    printf("decode %5u tokens with the schema: %9.1f tok/s, plan %.12s\n", gen, m.decode, plan);
+    printf("decode %5u tokens without it:      %9.1f tok/s, plan %.12s\n", gen, m.plain, plan);
     printf("the grammar itself: %.1f us a token, %.2f %% of decoding without it; %.1f ms to open\n", m.token_us, m.part,
            m.open_ms);
     printf("medians of %d runs, each with the first use of every mask\n", n);
@@ -109,7 +109,7 @@ int cli_bench_schema(const cli_options *o, cli_session *session, uint32_t prompt
     }
     int bad = 0;
     for (int i = 0; i <= runs && !bad; i++) bad = run(o, session, prompt ? prompt : 1, gen, ids, &f[i]);
-    if (!bad) bad = print(o, f + 1, runs, gen);
+    if (!bad) bad = print(o, cli_plan_hash(session), f + 1, runs, gen);
     free(ids);
     free(f);
     return bad;

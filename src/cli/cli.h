@@ -43,6 +43,7 @@ void cli_catch_shrunk_file(void);
 typedef struct cli_session {
     npu_model *model;
     npu_context *context;
+    struct cli_profile *profile; /* --profile: of |context|, printed to stderr when the session closes */
 } cli_session;
 
 /* Refuses an unknown --npu-target before any file or device is opened, then opens the model only. Returns 0 or an exit
@@ -54,6 +55,9 @@ void cli_close(cli_session *session);
 /* The NPU target to use: the one that is named, or for --device npu and auto the first that finds its device; NULL is
  * the CPU. Returns 0 or an exit code after printing. */
 int cli_choose_target(const cli_options *o, const char **name);
+
+/* The hash of the plan that the open context obeys: part of every figure of npu bench. */
+const char *cli_plan_hash(const cli_session *session);
 
 /* The context parameters that the flags say. */
 npu_context_params cli_context_params(const cli_options *o);

@@ -79,17 +79,19 @@ static int print_results(const cli_options *o, const cli_session *session, const
     if (o->json) {
         char model[4096];
         npu_utf8_sanitize(model, sizeof model, o->model, strlen(o->model));
-        json_t *root =
-            json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:f, s:I, s:I}", "model", model, "prompt_tokens",
-                      (json_int_t)prompt, "gen_tokens", (json_int_t)gen, "depth", (json_int_t)depth, "runs",
-                      (json_int_t)n, "prefill_tok_s", spread_json(prefill), "decode_tok_s", spread_json(decode),
-                      "weight_bytes_per_token", (json_int_t)counters.weight_bytes_per_token, "decode_gb_s", gbps,
-                      "peak_bytes", (json_int_t)peak, "ops_fallback", (json_int_t)counters.ops_fallback);
+        json_t *root = json_pack(
+            "{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:f, s:I, s:I, s:s}", "model", model, "prompt_tokens",
+            (json_int_t)prompt, "gen_tokens", (json_int_t)gen, "depth", (json_int_t)depth, "runs", (json_int_t)n,
+            "prefill_tok_s", spread_json(prefill), "decode_tok_s", spread_json(decode), "weight_bytes_per_token",
+            (json_int_t)counters.weight_bytes_per_token, "decode_gb_s", gbps, "peak_bytes", (json_int_t)peak,
+            "ops_fallback", (json_int_t)counters.ops_fallback, "plan", cli_plan_hash(session));
         return cli_print_json(root, JSON_INDENT(1));
     }
-    printf("prefill %5u tokens: %9.1f tok/s (%.1f to %.1f)\n", prompt, prefill.median, prefill.min, prefill.max);
-    printf("decode  %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f MB of weights a token, %.1f GB/s\n", gen,
-           decode.median, decode.min, decode.max, (double)counters.weight_bytes_per_token / 1e6, gbps);
+    const char *plan = cli_plan_hash(session);
+    printf("prefill %5u tokens: %9.1f tok/s (%.1f to %.1f), plan %.12s\n", prompt, prefill.median, prefill.min,
+           prefill.max, plan);
+    printf("decode  %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f MB of weights a token, %.1f GB/s, plan %.12s\n", gen,
+           decode.median, decode.min, decode.max, (double)counters.weight_bytes_per_token / 1e6, gbps, plan);
     printf("peak memory %.1f MB, median of %d runs, depth %u\n", (double)peak / 1e6, n, depth);
     return CLI_EXIT_OK;
 }

@@ -9,7 +9,6 @@
 
 #include "cli/conversation.h"
 #include "cli/generate.h"
-#include "cli/profile.h"
 #include "cli/sampling.h"
 
 static double rate(uint32_t tokens, double seconds) {
@@ -103,15 +102,12 @@ int cli_run(const cli_options *o) {
     cli_session session = {0};
     cli_generator g = {0};
     cli_conversation c = {0};
-    cli_profile profile = {0};
     cli_catch_interrupt();
     bad = cli_open_model(o, true, &session);
     if (!bad) bad = cli_conversation_open(o, session.model, &c);
     if (!bad) bad = cli_open_context(o, &session);
-    if (!bad && o->profile) cli_profile_start(&profile, session.context);
     if (!bad) bad = cli_generator_open(o, &session, !c.chat, &g);
     if (!bad) bad = prompt ? answer(o, &session, &c, &g, prompt, size) : talk(o, &session, &c, &g);
-    if (!bad && o->profile) cli_profile_print(&profile, stderr);
     cli_generator_close(&g);
     cli_conversation_close(&c);
     cli_close(&session);

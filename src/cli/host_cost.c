@@ -11,6 +11,7 @@
 enum { WARM_UP = 16, POOL_RUNS = 2000 };
 
 typedef struct cost {
+    const char *plan;                 /* its hash */
     double us_median, us_min, us_max; /* CPU time of the calling thread in a step */
     double wall_us;
     uint32_t steps;
@@ -100,8 +101,9 @@ static double per_step(const cost *c, const struct counter *k) {
 }
 
 static void print(const cost *c, double barrier_us) {
-    printf("%u decode steps, each:\n%12.1f us of CPU time in the calling thread (%.1f to %.1f), %.1f us in all\n",
-           c->steps, c->us_median, c->us_min, c->us_max, c->wall_us);
+    printf("%u decode steps, each:\n%12.1f us of CPU time in the calling thread (%.1f to %.1f), %.1f us in all, plan "
+           "%.12s\n",
+           c->steps, c->us_median, c->us_min, c->us_max, c->wall_us, c->plan);
     printf("%12.2f us to run nothing on all CPU threads (an op's barrier)\n", barrier_us);
     if (c->allocations >= 0) printf("%12.2f allocations\n", (double)c->allocations / c->steps);
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
@@ -110,16 +112,17 @@ static void print(const cost *c, double barrier_us) {
 
 static int print_json(const cost *c, double barrier_us) {
     json_t *root =
-        json_pack("{s:I, s:{s:f, s:f, s:f}, s:f, s:f, s:o}", "steps", (json_int_t)c->steps, "thread_cpu_us", "median",
-                  c->us_median, "min", c->us_min, "max", c->us_max, "wall_us", c->wall_us, "barrier_us", barrier_us,
-                  "allocations", c->allocations < 0 ? json_null() : json_real((double)c->allocations / c->steps));
+        json_pack("{s:I, s:{s:f, s:f, s:f}, s:f, s:f, s:o, s:s}", "steps", (json_int_t)c->steps, "thread_cpu_us",
+                  "median", c->us_median, "min", c->us_min, "max", c->us_max, "wall_us", c->wall_us, "barrier_us",
+                  barrier_us, "allocations",
+                  c->allocations < 0 ? json_null() : json_real((double)c->allocations / c->steps), "plan", c->plan);
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
         json_object_set_new(root, counters[i].name, json_real(per_step(c, &counters[i])));
     return cli_print_json(root, JSON_INDENT(1));
 }
 
 int cli_host_cost(const cli_options *o, cli_session *session, uint32_t depth, uint32_t steps) {
-    cost c = {.steps = steps};
+    cost c = {.steps = steps, .plan = cli_plan_hash(session)};
     double barrier_us = 0, *us = calloc(steps, sizeof *us);
     npu_error err = {0};
     if (!us) return cli_error("no memory for %u steps", steps);

@@ -1,4 +1,4 @@
-/* Sums of a context's per-op profile by owner, role and op, printed as a table (--profile). */
+/* Sums of a context's profile by owner, role and op: the table of --profile, and what npu gate records. */
 #ifndef NPU_CLI_PROFILE_H
 #define NPU_CLI_PROFILE_H
 
@@ -6,17 +6,37 @@
 
 #include "npu/npu.h"
 
-enum { CLI_PROFILE_ROWS = 128 };
+enum { CLI_PROFILE_ROWS = 256 };
+
+/* Phases of a call on a device, in the order of the columns. */
+typedef enum cli_phase {
+    CLI_PHASE_PACK,
+    CLI_PHASE_QUANT,
+    CLI_PHASE_LAUNCH,
+    CLI_PHASE_WAIT,
+    CLI_PHASE_READBACK,
+    CLI_PHASE_DEQUANT,
+    CLI_PHASES
+} cli_phase;
+
+typedef struct cli_profile_row {
+    const char *owner, *role, *op;
+    uint64_t calls, rows, ns, fallbacks, retries;
+    uint64_t phase_ns[CLI_PHASES];
+} cli_profile_row;
 
 typedef struct cli_profile {
-    struct {
-        const char *owner, *role, *op;
-        uint64_t calls, rows, ns;
-    } rows[CLI_PROFILE_ROWS];
+    cli_profile_row rows[CLI_PROFILE_ROWS];
     unsigned n;
+    uint64_t lost; /* entries for which there was no row left */
 } cli_profile;
 
-void cli_profile_start(cli_profile *profile, npu_context *context); /* |profile| must outlive the context */
+/* From now on the context adds to |profile|, which must outlive it. */
+void cli_profile_start(cli_profile *profile, npu_context *context);
+
+/* Columns that are 0 in every row are left out. */
 void cli_profile_print(const cli_profile *profile, FILE *out);
+
+const char *cli_phase_name(cli_phase phase); /* "pack", "quant", … */
 
 #endif

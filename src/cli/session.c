@@ -10,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/api.h"
 #include "base/mapfile.h"
+#include "cli/profile.h"
 #include "target/target.h"
 
 volatile sig_atomic_t cli_interrupted;
@@ -236,6 +238,8 @@ int cli_open_context(const cli_options *o, cli_session *session) {
     npu_error err = {0};
     int bad = cli_choose_target(o, &params.npu_target);
     if (bad) return bad;
+    if (o->profile && !(session->profile = calloc(1, sizeof *session->profile)))
+        return cli_fail(&(npu_error){.status = NPU_NO_MEMORY, .code = "profile.memory"});
     npu_status status = npu_context_open(session->model, &params, &session->context, &err);
     bool asked = o->npu_target || (o->device && !strcmp(o->device, "npu"));
     if (params.npu_target && !asked && (status == NPU_NO_DEVICE || status == NPU_NOT_FOUND)) {
@@ -243,6 +247,7 @@ int cli_open_context(const cli_options *o, cli_session *session) {
         params.npu_target = NULL;
         status = npu_context_open(session->model, &params, &session->context, &err);
     }
+    if (status == NPU_OK && session->profile) cli_profile_start(session->profile, session->context);
     return status == NPU_OK ? 0 : cli_fail(&err);
 }
 
@@ -258,7 +263,13 @@ int cli_open_grammar(const npu_model *model, const char *schema_path, bool any_o
     return bad;
 }
 
+const char *cli_plan_hash(const cli_session *session) {
+    return session->context->plan->hash;
+}
+
 void cli_close(cli_session *session) {
+    if (session->profile && session->profile->n) cli_profile_print(session->profile, stderr);
+    free(session->profile);
     npu_context_close(session->context);
     npu_model_close(session->model);
     *session = (cli_session){0};

@@ -144,36 +144,90 @@ static uint64_t now_ns(void) {
 /* Device buffers are the only ones that ever need a sync: the host works on the device's memory. */
 static npu_status run_syncs(npu_executor *x, const npu__bound *b, const npu__segment *s, const npu_step *step,
                             npu_error *err) {
+    npu_target_phases phases = {0};
     for (uint32_t i = s->first_sync; i < s->first_sync + s->n_syncs; i++) {
         npu_tensor t = npu_tensor_at_step(&b->graph->tensors[b->syncs[i].tensor], step);
         npu_buffer *buffer = b->buffers[t.buffer];
         uint64_t bytes = npu_tensor_extent(&t);
+        uint64_t start = x->profile ? now_ns() : 0;
         NPU_TRY(buffer->owner->ops->buffer_sync(buffer->owner, buffer, t.offset, bytes, b->syncs[i].dir, err));
+        if (x->profile)
+            *(b->syncs[i].dir == NPU_SYNC_TO_DEVICE ? &phases.launch_ns : &phases.readback_ns) += now_ns() - start;
         *(b->syncs[i].dir == NPU_SYNC_TO_DEVICE ? &x->counters.bytes_to_device : &x->counters.bytes_to_host) += bytes;
     }
     x->counters.syncs += s->n_syncs > 0;
+    if (x->profile && s->n_syncs) {
+        npu_profile_entry entry = {.op = "sync",
+                                   .role = npu_role_name(s->n_ops ? b->graph->ops[s->first_op].role : NPU_ROLE_NONE),
+                                   .owner = x->params.device->ops->name,
+                                   .layer = UINT32_MAX,
+                                   .rows = step->rows[NPU_ROWS_STEP],
+                                   .ns = phases.launch_ns + phases.readback_ns,
+                                   .launch_ns = phases.launch_ns,
+                                   .readback_ns = phases.readback_ns};
+        x->profile(x->profile_user, &entry);
+    }
     return NPU_OK;
 }
 
-static void report(npu_executor *x, const npu_target *target, const npu_batch *batch, uint64_t start) {
+/* What a profile entry is measured against. */
+typedef struct stopwatch {
+    uint64_t start;
+    npu_target_phases phases;
+} stopwatch;
+
+static stopwatch start_watch(const npu_executor *x, const npu_target *target) {
+    stopwatch w = {0};
+    if (!x->profile) return w;
+    if (target->ops->phases) target->ops->phases(target, &w.phases);
+    w.start = now_ns();
+    return w;
+}
+
+static const char *role_of(const npu_batch *batch) {
+    for (uint32_t i = 1; i < batch->n_ops; i++)
+        if (batch->ops[i].role != batch->ops[0].role) return "several";
+    return npu_role_name(batch->ops[0].role);
+}
+
+/* |done| has phases that the executor measured itself; a target that tells knows better. */
+static void report(npu_executor *x, const npu_target *target, const npu_batch *batch, const stopwatch *w,
+                   const npu_target_phases *done) {
     const npu_op_info *info = npu_op_find(batch->ops[0].code);
     npu_profile_entry entry = {.op = batch->n_ops == 1 && info ? info->name : "batch",
-                               .role = npu_role_name(batch->ops[0].role),
+                               .role = role_of(batch),
                                .owner = target->ops->name,
                                .layer = batch->ops[0].layer == NPU_NO_LAYER ? UINT32_MAX : batch->ops[0].layer,
                                .rows = batch->step.rows[NPU_ROWS_STEP],
                                .ops = batch->n_ops,
-                               .ns = now_ns() - start};
+                               .ns = now_ns() - w->start,
+                               .is_fallback = x->params.device && target == x->params.host};
+    npu_target_phases now = *done;
+    if (target->ops->phases) target->ops->phases(target, &now);
+    entry.pack_ns = now.pack_ns - w->phases.pack_ns;
+    entry.quant_ns = now.quant_ns - w->phases.quant_ns;
+    entry.launch_ns = now.launch_ns - w->phases.launch_ns;
+    entry.wait_ns = now.wait_ns - w->phases.wait_ns;
+    entry.readback_ns = now.readback_ns - w->phases.readback_ns;
+    entry.dequant_ns = now.dequant_ns - w->phases.dequant_ns;
+    entry.retries = (uint32_t)(now.retries - w->phases.retries);
     x->profile(x->profile_user, &entry);
 }
 
 static npu_status submit(npu_executor *x, npu_target *target, npu_batch *batch, npu_error *err) {
     npu_event event;
-    uint64_t start = x->profile ? now_ns() : 0;
+    npu_target_phases phases = {0};
+    stopwatch w = start_watch(x, target);
     NPU_TRY(target->ops->submit(target, batch, &event, err));
+    uint64_t submitted = x->profile ? now_ns() : 0;
     NPU_TRY(target->ops->wait(target, event, err));
     x->counters.batches++;
-    if (x->profile) report(x, target, batch, start);
+    if (!x->profile) return NPU_OK;
+    if (target == x->params.device) {
+        phases.launch_ns = submitted - w.start;
+        phases.wait_ns = now_ns() - submitted;
+    }
+    report(x, target, batch, &w, &phases);
     return NPU_OK;
 }
 
@@ -181,14 +235,14 @@ static npu_status run_products(npu_executor *x, const npu__bound *b, const npu__
                                npu_error *err) {
     for (uint32_t i = s->first_op; i < s->first_op + s->n_ops; i++) {
         npu__gemv_bytes bytes = {0};
-        uint64_t start = x->profile ? now_ns() : 0;
+        stopwatch w = start_watch(x, x->params.device);
         NPU_TRY(npu__gemv_run(&x->gemv, b, i, step, &bytes, err));
         x->counters.batches++;
         x->counters.bytes_to_device += bytes.to_device;
         x->counters.bytes_to_host += bytes.to_host;
         x->counters.ops_device++;
         npu_batch one = {.ops = &b->graph->ops[i], .n_ops = 1, .step = *step};
-        if (x->profile) report(x, x->params.device, &one, start);
+        if (x->profile) report(x, x->params.device, &one, &w, &(npu_target_phases){0});
     }
     return NPU_OK;
 }

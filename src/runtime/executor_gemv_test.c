@@ -26,12 +26,20 @@ typedef struct fake {
     call calls[MOST_CALLS];
     unsigned n_calls, n_heads;
     npu_status answer;
+    npu_target_phases phases;
     const npu_weight_source *source; /* of lm_head */
 } fake;
 
 static npu_status fake_gemv(npu_target *target, const npu_gemv_args *args, float *out, npu_error *err) {
     fake *f = (fake *)target;
     if (f->n_calls < MOST_CALLS) f->calls[f->n_calls++] = (call){args->role, args->layer, args->M, args->N, args->wkey};
+    f->phases.pack_ns += 1;
+    f->phases.quant_ns += 10;
+    f->phases.launch_ns += 100;
+    f->phases.wait_ns += 1000;
+    f->phases.readback_ns += 10000;
+    f->phases.dequant_ns += 100000;
+    f->phases.retries += 2;
     if (f->answer != NPU_OK) return npu_fail(err, f->answer, "fake.gemv", "as asked");
     return npu_gemv_by_submit(f->inner, args, out, err);
 }
@@ -64,7 +72,12 @@ static npu_status fake_lm_head(npu_target *target, uint32_t M, const float *h, f
     return npu_gemv_by_submit(f->inner, &args, logits, err);
 }
 
-static const npu_target_ops fake_ops = {.name = "fake", .gemv = fake_gemv, .lm_head = fake_lm_head};
+static void fake_phases(const npu_target *target, npu_target_phases *out) {
+    *out = ((const fake *)target)->phases;
+}
+
+static const npu_target_ops fake_ops = {
+    .name = "fake", .gemv = fake_gemv, .lm_head = fake_lm_head, .phases = fake_phases};
 
 typedef struct fixture {
     tiny_graph graphs[2]; /* of 2 and of TINY_ROWS rows */
@@ -219,6 +232,49 @@ static void failures_end_a_request(void **state) {
     free_fixture(&f);
 }
 
+typedef struct profiled {
+    unsigned device, host;
+    bool right;
+    npu_profile_entry sum;
+} profiled;
+
+static void add_profile(void *user, const npu_profile_entry *e) {
+    profiled *p = user;
+    bool device = !strcmp(e->owner, "fake");
+    *(device ? &p->device : &p->host) += e->ops;
+    p->right &= e->is_fallback == !device && (device || !(e->pack_ns + e->launch_ns + e->wait_ns + e->retries));
+    p->sum.pack_ns += e->pack_ns;
+    p->sum.quant_ns += e->quant_ns;
+    p->sum.launch_ns += e->launch_ns;
+    p->sum.wait_ns += e->wait_ns;
+    p->sum.readback_ns += e->readback_ns;
+    p->sum.dequant_ns += e->dequant_ns;
+    p->sum.retries += e->retries;
+}
+
+/* What the target says of its calls reaches the profile by role, whatever it did before profiling began. */
+static void phases_reach_the_profile(void **state) {
+    (void)state;
+    float out[TINY_VOCAB];
+    npu_error err = {0};
+    fixture f;
+    profiled p = {.right = true};
+    build(&f);
+    assert_int_equal(bind(&f, true, true, &err), NPU_OK);
+    run_all(&f, out);
+    unsigned before = f.device.n_calls;
+    npu_executor_profile(f.x, add_profile, &p);
+    run_all(&f, out);
+    uint64_t n = f.device.n_calls - before;
+    assert_true(p.right);
+    assert_int_equal(p.device, 4 * 5);
+    assert_int_equal(p.device + p.host, 4 * f.graphs[0].g.n_ops);
+    assert_true(p.sum.pack_ns == n && p.sum.quant_ns == 10 * n && p.sum.launch_ns == 100 * n);
+    assert_true(p.sum.wait_ns == 1000 * n && p.sum.readback_ns == 10000 * n && p.sum.dequant_ns == 100000 * n);
+    assert_int_equal(p.sum.retries, 2 * n);
+    free_fixture(&f);
+}
+
 static void only_products_of_weights(void **state) {
     (void)state;
     npu_error err = {0};
@@ -275,10 +331,10 @@ static void a_target_that_does_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_one_by_one),        cmocka_unit_test(products_fused),
-        cmocka_unit_test(head_through_lm_head),       cmocka_unit_test(failures_end_a_request),
-        cmocka_unit_test(only_products_of_weights),   cmocka_unit_test(designs_that_do_not_fit),
-        cmocka_unit_test(a_target_that_does_nothing),
+        cmocka_unit_test(products_one_by_one),      cmocka_unit_test(products_fused),
+        cmocka_unit_test(head_through_lm_head),     cmocka_unit_test(failures_end_a_request),
+        cmocka_unit_test(only_products_of_weights), cmocka_unit_test(designs_that_do_not_fit),
+        cmocka_unit_test(phases_reach_the_profile), cmocka_unit_test(a_target_that_does_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ typedef npu_status npu_tiles_fn(void *user, unsigned layer, unsigned role, uint8
 
 /* One projection, the op every target has: out[M][N] = x[M][K] * W[K][N]. */
 typedef struct npu_gemv_args {
-    unsigned role; /* index into the plan's design table: plan->designs */
+    unsigned role; /* with |layer| it names a design of the plan: npu_plan_find_design */
     unsigned layer;
     uint32_t M, K, N;
     const float *x;       /* M x K, row-major, contiguous */
