@@ -12,7 +12,7 @@ static const struct {
 } actions[] = {
     {"code:", EMU_FAULT_CODE, 1},  {"delay:", EMU_FAULT_DELAY, 1}, {"hang", EMU_FAULT_HANG, 0},
     {"die", EMU_FAULT_DIE, 0},     {"exit", EMU_FAULT_EXIT, 0},    {"restart", EMU_FAULT_RESTART, 0},
-    {"short", EMU_FAULT_SHORT, 0},
+    {"short", EMU_FAULT_SHORT, 0}, {"short:", EMU_FAULT_SHORT, 1},
 };
 
 static int read_number(const char *text, int64_t *value) {

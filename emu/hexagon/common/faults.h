@@ -6,7 +6,7 @@
 //   die           the NPU process is killed as by an exception
 //   exit          the NPU process ends by itself
 //   restart       the whole DSP restarts: every session ends
-//   short         (name dma) only the first half of the bytes moves
+//   short         (name dma) only the first half of the bytes moves; short:N (XDNA, name cmd) only N rows
 // "dsp:name" counts calls in the NPU process, "dspN:name" only in that of effective domain N; others are host calls.
 #ifndef EMU_COMMON_FAULTS_H
 #define EMU_COMMON_FAULTS_H

@@ -21,8 +21,8 @@
  *   xdna.kernel_emulated  REFUSED      a description for the emulated device, and this one is real
  *   xdna.kernel_device    REFUSED      a kernel with more columns than the device has, or for the other generation
  *   xdna.queue_full       REFUSED      NPU_XDNA_QUEUE commands of one context are not waited for yet
- *   xdna.timeout          TIMEOUT      no answer in time, or the driver's watchdog ended the command; the device is
- * lost xdna.command          DEVICE_LOST  the command ended in another state than COMPLETED, though the wait succeeded
+ *   xdna.timeout          TIMEOUT      no answer in time, or the driver's watchdog ended the command
+ *   xdna.command          DEVICE_LOST  the command ended in another state than COMPLETED, though the wait succeeded
  *   xdna.context_lost     DEVICE_LOST  the context was reset under the command, or the device is gone
  *   xdna.lost             DEVICE_LOST  any call after one of the three above
  *   xdna.ioctl            by errno     any other refused call; the text has its name and errno
