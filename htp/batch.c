@@ -6,31 +6,31 @@
 #include "htp/platform/machine.h"
 
 void htp_images_free(htp_session *s) {
-    for (unsigned i = 0; i < HTP_IMAGES; i++) {
+    for (unsigned i = 0; i < NPU_WIRE_KEPT_IMAGES; i++) {
         htp_free(s->images[i].copy);
         s->images[i] = (htp_image){0};
     }
 }
 
-static void drop_image(htp_image *image) {
-    htp_free(image->copy);
-    *image = (htp_image){0};
-}
-
-/* The entry for |id|, or the one to be replaced. */
+/* The kept image |id|; NULL when there is none. */
 static htp_image *find_image(htp_session *s, uint64_t id) {
-    htp_image *oldest = &s->images[0];
-    for (unsigned i = 0; i < HTP_IMAGES; i++) {
-        htp_image *m = &s->images[i];
-        if (m->copy && id && m->id == id) return m;
-        if (!m->copy || (oldest->copy && m->last_use < oldest->last_use)) oldest = m;
-        if (!oldest->copy && !id) break;
-    }
-    drop_image(oldest);
-    return oldest;
+    for (unsigned i = 0; i < NPU_WIRE_KEPT_IMAGES; i++)
+        if (id && s->images[i].copy && s->images[i].id == id) return &s->images[i];
+    return 0;
 }
 
-/* A private copy first: a shared one could change between check and use. */
+/* Keeps a checked image in place of the one that was used longest ago, and only then: a message that is refused takes
+ * nothing away. */
+static htp_image *keep_image(htp_session *s, const htp_image *image) {
+    htp_image *place = &s->images[0];
+    for (unsigned i = 1; i < NPU_WIRE_KEPT_IMAGES && place->copy; i++)
+        if (!s->images[i].copy || s->images[i].last_use < place->last_use) place = &s->images[i];
+    htp_free(place->copy);
+    *place = *image;
+    return place;
+}
+
+/* Fills |image|, which is empty. A private copy first: a shared one could change between check and use. */
 static int read_image(htp_session *s, const npu_wire_request *r, htp_image *image, npu_wire_fault *fault) {
     uint64_t end = r->image_offset + r->image_bytes;
     *fault = (npu_wire_fault){NPU_WIRE_NO_IMAGE, NPU_WIRE_NO_OP, 0, "image"};
@@ -52,7 +52,8 @@ static int read_image(htp_session *s, const npu_wire_request *r, htp_image *imag
         return 0;
     }
     if (!npu_wire_check_image(image->copy, r->image_bytes, &s->hw, image->max_rows, fault)) {
-        drop_image(image);
+        htp_free(image->copy);
+        image->copy = 0;
         return 0;
     }
     image->id = r->image_id;
@@ -97,27 +98,32 @@ static int keep_vtcm(htp_session *s) {
     return HAP_compute_res_acquire_cached(s->vtcm_context, 1000000) == 0;
 }
 
-static void run_batch(htp_session *s, const npu_wire_request *r, npu_wire_response *response) {
-    npu_wire_fault fault = {0};
+static void run_image(htp_session *s, const npu_wire_image *image, const npu_step *step, npu_wire_response *response) {
     uint8_t *addresses[NPU_WIRE_MAX_BUFFERS];
-    htp_image *image = find_image(s, r->image_id);
-    if ((!image->copy && !read_image(s, r, image, &fault)) || !npu_wire_check_step(&r->step, image->max_rows, &fault)) {
-        response->code = fault.code;
-        response->op = fault.op;
-        response->index = fault.index;
-        return;
-    }
-    image->last_use = ++s->batches;
-    const npu_wire_image *copy = image->copy;
-    response->code = htp_map_take(&s->map, npu_wire_buffers(copy), copy->n_buffers, addresses, &response->index);
+    response->code = htp_map_take(&s->map, npu_wire_buffers(image), image->n_buffers, addresses, &response->index);
     if (response->code != NPU_WIRE_OK) return;
     if (!keep_vtcm(s)) response->code = NPU_WIRE_NO_VTCM;
-    for (uint32_t i = 0; i < copy->n_ops && response->code == NPU_WIRE_OK && !htp_machine_idle(); i++) {
-        response->code = run_op(s, copy, &npu_wire_ops(copy)[i], &r->step, addresses, &response->index);
+    for (uint32_t i = 0; i < image->n_ops && response->code == NPU_WIRE_OK && !htp_machine_idle(); i++) {
+        response->code = run_op(s, image, &npu_wire_ops(image)[i], step, addresses, &response->index);
         if (response->code != NPU_WIRE_OK) response->op = (int32_t)i;
     }
     htp_map_release(&s->map);
-    if (!r->image_id) drop_image(image);
+}
+
+static void run_batch(htp_session *s, const npu_wire_request *r, npu_wire_response *response) {
+    npu_wire_fault fault = {0};
+    htp_image unkept = {0}, *image = find_image(s, r->image_id);
+    if ((image || read_image(s, r, &unkept, &fault)) &&
+        npu_wire_check_step(&r->step, image ? image->max_rows : unkept.max_rows, &fault)) {
+        if (!image && r->image_id) image = keep_image(s, &unkept);
+        if (image) image->last_use = ++s->batches;
+        run_image(s, image ? image->copy : unkept.copy, &r->step, response);
+    } else {
+        response->code = fault.code;
+        response->op = fault.op;
+        response->index = fault.index;
+    }
+    if (!image) htp_free(unkept.copy);
 }
 
 void htp_answer(htp_session *s, const void *message, uint32_t bytes, npu_wire_response *response) {

@@ -9,8 +9,6 @@
 #include "wire/check.h"
 #include "wire/rpc.h"
 
-enum { HTP_IMAGES = 16 };
-
 /* A checked private copy of a batch image. */
 typedef struct htp_image {
     npu_wire_image *copy; /* NULL = free entry */
@@ -28,7 +26,7 @@ typedef struct htp_session {
     uint8_t *vtcm;
     uint32_t vtcm_context;
     int vtcm_wanted; /* set by the system: another client waits for VTCM */
-    htp_image images[HTP_IMAGES];
+    htp_image images[NPU_WIRE_KEPT_IMAGES];
     uint64_t batches;
     dspqueue_t queue;
     qurt_thread_t main;

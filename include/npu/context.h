@@ -41,7 +41,7 @@ typedef struct npu_context_params {
     const char *kernels_dir; /* where the target's programs are; NULL = as installed */
     const char *plan_path;   /* a plan file to obey; NULL = derive one */
     const char *const *emu;  /* "key=value" settings of an emulated device, NULL-terminated */
-    double timeout_s;        /* 0 = 5: how long one submit may take on a device */
+    double timeout_s;        /* how long one submit may take on a device; 0 = its driver's: 5, emulated ones more */
     bool no_fallback;        /* refuse a plan that leaves an op to the CPU */
 
     /* Called between batches of ops while decoding, from the decoding thread; true ends the call with CANCELLED. */

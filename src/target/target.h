@@ -33,7 +33,7 @@ typedef struct npu_target_params {
     const char *cpu_level;  /* NULL = best; else a name of base/cpu.h, refused when the machine lacks it */
     const char *driver;     /* NULL = "auto" (never an emulator) */
     const char *arch;       /* plan for a device that is not here, e.g. "v73" */
-    double timeout_s;       /* 0 = 5 seconds; wall clock for one submit to be answered */
+    double timeout_s;       /* wall clock for one submit to be answered; 0 = the driver's: 5, emulated ones more */
     const char *const *emu; /* "key=value" settings of an emulated device, NULL-terminated; NULL = none */
     bool trace;
 } npu_target_params;

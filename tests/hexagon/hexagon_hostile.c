@@ -162,6 +162,25 @@ static void images_with_many_changes(void **state) {
     assert_int_equal(send_image(write_image(images->data), 7, 4), NPU_OK);
 }
 
+/* A message that is refused, by its image or by its step, takes no kept image away: all that the NPU program keeps are
+ * still there when the shared bytes are gone. */
+static void refused_images_replace_nothing(void **state) {
+    (void)state;
+    uint32_t bytes = write_image(images->data);
+    for (uint64_t id = 100; id < 100 + NPU_WIRE_KEPT_IMAGES; id++) assert_int_equal(send_image(bytes, id, 4), NPU_OK);
+    for (uint64_t id = 200; id < 240; id++) assert_int_not_equal(send_image(bytes, id, 5), NPU_OK);
+    memset(images->data, 0xA5, bytes);
+    for (uint64_t id = 300; id < 340; id++) assert_int_not_equal(send_image(bytes, id, 4), NPU_OK);
+    for (uint64_t id = 100; id < 100 + NPU_WIRE_KEPT_IMAGES; id++) assert_int_equal(send_image(bytes, id, 4), NPU_OK);
+    write_image(images->data);
+    assert_int_equal(send_image(bytes, 400, 4), NPU_OK); /* in place of 100 */
+    memset(images->data, 0xA5, bytes);
+    for (uint64_t id = 101; id < 100 + NPU_WIRE_KEPT_IMAGES; id++) assert_int_equal(send_image(bytes, id, 4), NPU_OK);
+    assert_int_equal(send_image(bytes, 400, 4), NPU_OK);
+    assert_int_not_equal(send_image(bytes, 100, 4), NPU_OK);
+    write_image(images->data);
+}
+
 static int setup(void **state) {
     (void)state;
     npu_error err = {0};
@@ -185,7 +204,8 @@ static int teardown(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(images_with_one_change),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refused_images_replace_nothing),
+                                       cmocka_unit_test(images_with_one_change),
                                        cmocka_unit_test(images_with_many_changes)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* Vector contexts: six were seen on one 8 Elite (v79), four on its predecessors; v81 is taken to have no fewer. Local
- * memory: 8 MiB wherever it was seen, 4 MiB is the least of v68. Window: what is left of 4 GiB by experience. A device
- * that is here is asked; these are for planning without one, and the emulated device of the same architecture has the
+ * memory: 8 MiB wherever it was seen, 4 MiB is the least of v68. Window: what the best open backend takes of the 4 GiB by
+ * default. A device that is here is asked; these are for planning without one, and the emulated device of the same architecture has the
  * same (tests/hexagon_plan.py). */
 static const npu_hex_arch arches[] = {
     {68, 4, 4 << 20, 3000ull << 20}, {69, 4, 8 << 20, 3000ull << 20}, {73, 4, 8 << 20, 3000ull << 20},
@@ -80,9 +80,9 @@ npu_hw npu_hex_hw_of(const npu_hex_arch *a) {
                     .line_bytes = 128};
 }
 
-void npu_hex_caps(npu_caps *caps, const npu_hw *hw, const char *how) {
+void npu_hex_caps(npu_caps *caps, const npu_hw *hw, bool emulated, const char *how) {
     *caps = (npu_caps){.max_rows = 16, .prefill_rows = 128, .devices = 1, .graph = true, .attn = true, .lm_head = true};
-    caps->bit_exact = true; /* of the emulated builds; docs/numerics.md, section 8 for hardware */
+    caps->bit_exact = emulated; /* real HVX float differs in last bits: docs/numerics.md, section 8 */
     caps->hw = *hw;
     snprintf(caps->device, sizeof caps->device, "Hexagon v%u (%s)", hw->arch, how);
     snprintf(caps->generation, sizeof caps->generation, "v%u", hw->arch);

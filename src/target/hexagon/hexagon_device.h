@@ -32,8 +32,8 @@ npu_status npu_hex_device_arch(const npu_hex_driver *driver, const npu_hex_arch 
 /* What the library says of the device, without a session; where it says nothing, the row of the table. */
 npu_status npu_hex_device_hw(const npu_hex_driver *driver, npu_hw *hw, npu_error *err);
 
-/* Caps for op plans; |hw| as measured or from the table. */
-void npu_hex_caps(npu_caps *caps, const npu_hw *hw, const char *how);
+/* Caps for op plans; |hw| as measured or from the table. Only an |emulated| device gives the host's bits. */
+void npu_hex_caps(npu_caps *caps, const npu_hw *hw, bool emulated, const char *how);
 
 npu_hw npu_hex_hw_of(const npu_hex_arch *arch);
 

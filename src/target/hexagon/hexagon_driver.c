@@ -7,6 +7,8 @@
 
 #include "emu/hexagon/include/npu_emu.h"
 
+/* |timeout_s| is for users who give no --timeout, which always wins: a device answers within 5 seconds, emulation takes its
+ * time. */
 static const struct {
     const char *name;
     bool emulated;
@@ -148,8 +150,12 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[2], 
 static npu_status find_driver(const char *name, size_t *i, npu_error *err) {
     for (*i = 0; *i < sizeof drivers / sizeof drivers[0]; ++*i)
         if (!strcmp(drivers[*i].name, name)) return NPU_OK;
-    return npu_fail(err, NPU_REFUSED, "hexagon.unknown_driver",
-                    "--driver %s: hexagon has no such driver (auto, fastrpc, sim, qemu)", name);
+    char known[64];
+    size_t used = 0;
+    for (size_t k = 0; k < sizeof drivers / sizeof drivers[0]; k++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "", drivers[k].name);
+    return npu_fail(err, NPU_REFUSED, "hexagon.unknown_driver", "--driver %s: hexagon has no such driver (%s)", name,
+                    known);
 }
 
 npu_status npu_hex_driver_open(const npu_target_params *params, const char *kernels_dir, npu_hex_driver *d,

@@ -277,6 +277,7 @@ static npu_status bad_answer(npu_hex_session *s, npu_error *err) {
     return npu_fail(err, NPU_DEVICE_LOST, "hexagon.bad_answer", "the NPU program answered with a malformed message");
 }
 
+/* The values may have gaps: a code without a name is none. */
 static const struct {
     npu_status status;
     const char *name, *text;
@@ -291,7 +292,7 @@ static npu_status take_answer(npu_hex_session *s, const npu_wire_response *a, ui
         a->kind != NPU_WIRE_BATCH || a->sequence != s->answered + 1 || a->sequence > s->sent)
         return bad_answer(s, err);
     uint32_t slot = a->sequence % DEPTH;
-    if (a->code >= sizeof codes / sizeof codes[0] || a->op < NPU_WIRE_NO_OP ||
+    if (a->code >= sizeof codes / sizeof codes[0] || !codes[a->code].name || a->op < NPU_WIRE_NO_OP ||
         (a->op >= 0 && (uint32_t)a->op >= s->requests[slot].n_ops) || (a->code == NPU_WIRE_OK && a->op >= 0))
         return bad_answer(s, err);
     const npu_wire_response *before = &s->answers[(a->sequence - 1) % DEPTH];

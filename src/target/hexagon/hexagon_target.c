@@ -19,13 +19,13 @@ static npu_status hex_probe(const npu_target_params *params, npu_caps *caps, npu
     if (params->arch && !params->driver) {
         NPU_TRY(npu_hex_arch_named(params->arch, &arch, err));
         npu_hw hw = npu_hex_hw_of(arch);
-        npu_hex_caps(caps, &hw, "planned");
+        npu_hex_caps(caps, &hw, false, "planned");
         return NPU_OK;
     }
     NPU_TRY(npu_hex_driver_open(params, NULL, &driver, err));
     npu_hw hw;
     npu_status status = npu_hex_device_hw(&driver, &hw, err);
-    if (status == NPU_OK) npu_hex_caps(caps, &hw, driver.emulated ? params->driver : "device");
+    if (status == NPU_OK) npu_hex_caps(caps, &hw, driver.emulated, driver.emulated ? params->driver : "device");
     npu_hex_driver_close(&driver);
     return status;
 }
@@ -55,7 +55,8 @@ static npu_status hex_open(const npu_target_params *params, const npu_plan *plan
     if (status == NPU_OK) status = npu_hex_driver_open(params, kernels_dir, &t->driver, err);
     if (status == NPU_OK) status = npu_hex_session_open(&t->driver, params, &t->session, err);
     if (status == NPU_OK) {
-        npu_hex_caps(&t->base.caps, npu_hex_session_hw(t->session), t->driver.emulated ? params->driver : "device");
+        bool emulated = t->driver.emulated;
+        npu_hex_caps(&t->base.caps, npu_hex_session_hw(t->session), emulated, emulated ? params->driver : "device");
         if (plan) status = npu_hex_check_plan(&t->base.caps, plan, err);
     }
     if (status != NPU_OK) {
