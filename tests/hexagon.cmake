@@ -13,7 +13,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(hexagon_loopback PRIVATE -march=x86-64-v3)
 endif()
 
-foreach(name hexagon_ops hexagon_hostile hexagon_answers)
+foreach(name hexagon_ops hexagon_hostile hexagon_hostile_ops hexagon_hostile_rpc hexagon_answers)
   add_executable(${name} hexagon/${name}.c)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${LOOPBACK})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})

@@ -1,6 +1,7 @@
-/* Hostile messages: a good batch with words of its image or of the request changed must be answered, never make the NPU
- * program step outside its mappings (guard pages, sanitizers), and leave the session good for the next batch. Loopback:
- * driver and NPU program in one process. */
+/* Hostile images: a good batch with words of its image changed must be answered, never make the NPU program step
+ * outside its mappings (guard pages, sanitizers), and leave the session good for the next batch. Loopback: driver and
+ * NPU program in one process. Requests and other calls: hexagon_hostile_rpc.c; ops of every kind:
+ * hexagon_hostile_ops.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,7 +139,8 @@ static void images_with_one_change(void **state) {
  */
 static void images_with_many_changes(void **state) {
     (void)state;
-    for (uint32_t i = 0; i < 20000; i++) {
+    const char *full = getenv("NPU_FULL");
+    for (uint32_t i = 0; i < (full && *full == '1' ? 400000u : 20000u); i++) {
         npu_tensor good[TENSORS];
         memcpy(good, tensors, sizeof good);
         for (uint32_t c = 0; c < 1 + rnd() % 3; c++) {

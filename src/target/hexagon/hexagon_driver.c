@@ -7,8 +7,8 @@
 
 #include "emu/hexagon/include/npu_emu.h"
 
-/* |timeout_s| is for users who give no --timeout, which always wins: a device answers within 5 seconds, emulation takes its
- * time. */
+/* |timeout_s| is for users who give no --timeout, which always wins: a device answers within 5 seconds, emulation takes
+ * its time. */
 static const struct {
     const char *name;
     bool emulated;
