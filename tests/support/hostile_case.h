@@ -87,7 +87,7 @@ static inline void make_images(npu_case *c) {
 }
 
 static inline npu_case hostile_case(uint32_t i, bool changed) {
-    uint32_t rows = 0, types = 1; /* each row has one */
+    uint32_t rows = 1, types = 1; /* there is at least one of each */
     while (npu_case_row_at(rows)) rows++;
     const npu_case_row *row = npu_case_row_at(i % rows);
     while (row->types[types] != NPU_CASE_END) types++;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 /* Vector contexts: six were seen on one 8 Elite (v79), four on its predecessors; v81 is taken to have no fewer. Local
- * memory: 8 MiB wherever it was seen, 4 MiB is the least of v68. Window: what the best open backend takes of the 4 GiB by
- * default. A device that is here is asked; these are for planning without one, and the emulated device of the same architecture has the
- * same (tests/hexagon_plan.py). */
+ * memory: 8 MiB wherever it was seen, 4 MiB is the least of v68. Window: what the best open backend takes of the 4 GiB
+ * by default. A device that is here is asked; these are for planning without one, and the emulated device of the same
+ * architecture has the same (tests/hexagon_plan.py). */
 static const npu_hex_arch arches[] = {
     {68, 4, 4 << 20, 3000ull << 20}, {69, 4, 8 << 20, 3000ull << 20}, {73, 4, 8 << 20, 3000ull << 20},
     {75, 4, 8 << 20, 3200ull << 20}, {79, 6, 8 << 20, 3200ull << 20}, {81, 6, 8 << 20, 3200ull << 20},
