@@ -4,4 +4,5 @@ target_include_directories(template_tool PRIVATE ${PROJECT_SOURCE_DIR}/src ${PRO
 target_link_libraries(template_tool PRIVATE npu_static npu_flags)
 
 npu_python_test(chat_templates chat_templates.py $<TARGET_FILE:template_tool> SANITIZED)
+npu_python_test(chat_language chat_templates.py $<TARGET_FILE:template_tool> cases SANITIZED)
 npu_python_test(chat_run chat_run.py SANITIZED)

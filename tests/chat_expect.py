@@ -1,6 +1,7 @@
 """What chat templates give in Python: makes tests/data/chat_templates.json.xz, the expectations of chat_templates.py.
 
     chat_expect.py TEMPLATES OUT      needs jinja2; TEMPLATES is vendor/llama.cpp/models/templates of the peer's sdist
+    chat_expect.py --cases OUT        the same for the templates of jinja_cases.py: tests/data/jinja_cases.json.xz
 
 jinja2 is set up as Hugging Face's transformers does it: immutable sandbox, trimmed blocks, loop controls, its tojson,
 raise_exception, strftime_now and generation blocks. Each template is rendered with every message list below, with and without
@@ -11,6 +12,8 @@ import json
 import lzma
 import pathlib
 import sys
+
+import jinja_cases
 
 TOOLS = [
     {"type": "function", "function": {
@@ -118,16 +121,21 @@ def environment():
     return env
 
 
+def rendered(env, source, variables):
+    try:
+        return env.from_string(source).render(**variables)
+    except Exception:  # any error of a template is "refuses"
+        return None
+
+
 def main():
     env, out = environment(), {}
-    for path in sorted(pathlib.Path(sys.argv[1]).glob("*.jinja")):
-        texts = []
-        for _, _, variables in cases():
-            try:
-                texts.append(env.from_string(path.open(newline="").read()).render(**variables))
-            except Exception:  # any error of a template is "refuses"
-                texts.append(None)
-        out[path.name] = texts
+    if sys.argv[1] == "--cases":
+        out = [rendered(env, source, jinja_cases.VARIABLES) for source in jinja_cases.CASES]
+    else:
+        for path in sorted(pathlib.Path(sys.argv[1]).glob("*.jinja")):
+            source = path.open(newline="").read()
+            out[path.name] = [rendered(env, source, variables) for _, _, variables in cases()]
     with lzma.open(sys.argv[2], "wt", preset=9 | lzma.PRESET_EXTREME, encoding="utf-8") as f:
         json.dump(out, f, ensure_ascii=False)
 

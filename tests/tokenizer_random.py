@@ -5,7 +5,8 @@
     tokenizer_random.py TOOL make    makes that file with the peer
 
 TOOL is tests/tokenizer_tool of the build. The vocabularies are the peer's test files; pre-tokenizers without one of their own
-are compared by giving another's vocabulary their name, on both sides. Every second string is encoded with special tokens.
+are compared by giving another's vocabulary their name, on both sides: some in the quick tier, all that are known in the full
+one. Every second string is encoded with special tokens. What is valid UTF-8 also comes back from a lossless tokenizer.
 """
 import concurrent.futures
 import json
@@ -13,6 +14,7 @@ import lzma
 import os
 import pathlib
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -22,8 +24,8 @@ from npu_test import FULL, SOURCE, not_available
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "npu"
 DATA = SOURCE / "tests/data/tokenizer_ids.json.xz"
-OTHERS = {"qwen2": ["deepseek-v3", "smollm", "minicpm5", "hunyuan", "exaone4", "hunyuan-dense", "bloom", "seed-coder"],
-          "llama-bpe": ["tekken", "gpt-4o", "llama3", "glm4", "llama4", "viking", "chatglm-bpe"]}
+QUICK = {"qwen2": ["deepseek-v3", "smollm", "minicpm5", "hunyuan", "exaone4", "hunyuan-dense", "bloom", "seed-coder"],
+         "llama-bpe": ["tekken", "gpt-4o", "llama3", "glm4", "llama4", "viking", "chatglm-bpe"]}
 SPECIAL = ["<s>", "</s>", "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|begin_of_text|>", "<|eot_id|>", "[CLS]", "[SEP]",
            "<unk>", "<bos>", "<eos>", "<0x41>", "<|end|>", "<|user|>", "[INST]", "\u2581", "<mask>", "<|fim_prefix|>"]
 WORDS = ["the", "The", "THE", "don't", "I'LL", "we've", "hello", "World", "x86_64", "3.14159", "1234567", "caf\u00e9", "stra\u00dfe",
@@ -49,23 +51,66 @@ def character(r):
     return r.choice("0123456789.,;:!?'\"()[]{}<>/\\|@#$%^&*-_=+~`")
 
 
-def string(seed, i):
+# Not UTF-8: lone and missing continuations, overlong forms, surrogates, bytes that never occur. Code points above U+10FFFF end
+# the peer's process, so string() leaves them out.
+BROKEN = [b"\x80", b"\xbf\xbf", b"\xc3", b"\xe4\xbd", b"\xf0\x9f\x98", b"\xc0\xaf", b"\xe0\x80\xaf", b"\xf0\x80\x80\xaf",
+          b"\xed\xa0\x80", b"\xed\xa0\xbd\xed\xb8\x80", b"\xf8\x88\x80\x80\x80", b"\xfe", b"\xff\xff", b"\xc3(",
+          b"\xe2\x82 ", b"\xf0\x9fa"]
+
+
+def bytes_of(text):
+    return text.encode("utf-8", "surrogatepass")
+
+
+def split_by(r, special):
+    """The name of a special token inside a word, whole or not quite."""
+    word, name = r.choice(WORDS), r.choice(special)
+    at, kind = r.randrange(len(word) + 1), r.randrange(4)
+    if kind == 0:
+        name = name[:r.randrange(len(name) + 1)]
+    elif kind == 1:
+        name += name[1:]
+    return word[:at] + r.choice(SPACES[:6] + [""] * 6) + name + r.choice(SPACES + [""] * 9) + word[at:]
+
+
+def string(seed, i, special):
     r = random.Random(seed * 1000003 + i)
-    kind = r.randrange(10)
+    kind = r.randrange(14)
     if kind < 4:
         parts = [r.choice(WORDS) + r.choice(SPACES) for _ in range(r.randrange(1, 7))]
     elif kind < 6:
         parts = [character(r) for _ in range(r.randrange(1, 25))]
     elif kind < 8:
-        parts = [r.choice([character(r), r.choice(WORDS), r.choice(SPACES), r.choice(SPECIAL)]) for _ in range(r.randrange(1, 9))]
+        parts = [r.choice([character(r), r.choice(WORDS), r.choice(SPACES), r.choice(special)]) for _ in range(r.randrange(1, 9))]
     elif kind == 8:
         parts = [character(r) * r.choice([2, 3, 4, 7, 16, 33])] + [r.choice(WORDS)]
+    elif kind == 9:
+        parts = [" " * r.randrange(9), r.choice(WORDS), "\n" * r.randrange(5), " " * r.randrange(6), r.choice(special), "1" * r.randrange(9)]
+    elif kind == 10:
+        parts = [split_by(r, special) for _ in range(r.randrange(1, 4))]
+    elif kind == 11:  # marks on letters, digits, spaces and each other
+        parts = [r.choice(["a", "Z", "5", " ", "\n", "\u0e01", "\u05d0", "\u4f60", ".", ""]) +
+                 "".join(chr(r.choice([0x301, 0x308, 0x327, 0x345, 0x5B0, 0x64B, 0x93C, 0xE34, 0x1AB0, 0x20D0, 0x302A, 0xFE0F, 0x1D165, 0xE0100]))
+                         for _ in range(r.randrange(4))) for _ in range(r.randrange(1, 9))]
+    elif kind == 12:
+        parts = [r.choice(["\r\n", "\r", "\n", "\n\r", "\0", "\x1b[0m", "\x7f", "\u200b", "\u202e", "\ufeff", "\u00ad", "\u2060", "\x0b", "\x0c", "\x85",
+                           r.choice(WORDS), r.choice(SPACES)]) for _ in range(r.randrange(1, 12))]
     else:
-        parts = [" " * r.randrange(9), r.choice(WORDS), "\n" * r.randrange(5), " " * r.randrange(6), r.choice(SPECIAL), "1" * r.randrange(9)]
-    text = "".join(parts).encode("utf-8", "surrogatepass")
-    if seed != 1 and i % 5000 == 7:
-        text = character(r).encode("utf-8", "surrogatepass") * 10000
-    return text
+        parts = [r.choice([r.choice(BROKEN), bytes([r.randrange(256)]), bytes_of(r.choice([character(r), r.choice(WORDS), r.choice(SPACES)]))])
+                 for _ in range(r.randrange(1, 10))]
+        return re.sub(rb"[\xf4-\xf7](?=[\x90-\xbf][\x80-\xbf]{2})|[\xf5-\xf7](?=[\x80-\xbf]{3})", b"?", b"".join(parts))
+    if i % (5000 if seed != 1 else 250) == 7:
+        return bytes_of(character(r)) * 10000
+    return bytes_of("".join(parts))
+
+
+def specials(path):
+    """Names to try: those of common vocabularies, and some of the file's own control and user-defined tokens."""
+    import gguf
+    fields = gguf.GGUFReader(path).fields
+    tokens, types = fields["tokenizer.ggml.tokens"], fields.get("tokenizer.ggml.token_type")
+    own = [bytes(tokens.parts[i]).decode() for k, i in enumerate(tokens.data) if types and types.parts[types.data[k]][0] in (3, 4)]
+    return SPECIAL + own[:: len(own) // 30 + 1]
 
 
 def vocabulary(folder, models, name):
@@ -97,6 +142,13 @@ def both(command, path, strings):
     return out
 
 
+def all_others():
+    """Every other name in our table, each with the vocabulary of a tokenizer like it."""
+    table = (SOURCE / "src/tokenizer/pretok_table.c").read_text()
+    known = re.findall(r'^    {"([^"]+)", ', table[table.index("npu__pretok rows[]"):], re.M)
+    return {"qwen2": [n for n in known if n not in QUICK["llama-bpe"]], "llama-bpe": QUICK["llama-bpe"]}
+
+
 def main(tool, make):
     folders = sorted(CACHE.glob("peer-llama-*/llama_cpp_python-*/vendor/llama.cpp/models"))
     if not folders:
@@ -105,22 +157,22 @@ def main(tool, make):
     ours = lambda path, special: [tool, path] + ["special"] * special  # noqa: E731
     theirs = lambda path, special: [peer, "tokens", path, str(special)]  # noqa: E731
     names = [p.stem.removeprefix("ggml-vocab-") for p in sorted(folders[-1].glob("ggml-vocab-*.gguf"))]
-    names += [f"{base}@{pre}" for base, pres in OTHERS.items() for pre in pres]
+    names += [f"{base}@{pre}" for base, pres in (QUICK if make or not FULL else all_others()).items() for pre in pres]
     with_peer = make or FULL
     if with_peer and not peer.exists():
         not_available("the peer (scripts/peer-llama)")
     kept = {} if make or not DATA.exists() else json.loads(lzma.decompress(DATA.read_bytes()))
     seed, count = (2, 20000) if FULL and not make else (1, 1000)
-    strings = [string(seed, i) for i in range(count)]
-
     with tempfile.TemporaryDirectory() as d:
         def one(name):
             path = vocabulary(pathlib.Path(d), folders[-1], name)
+            special = specials(folders[-1] / f"ggml-vocab-{name.partition('@')[0]}.gguf")
+            strings = [string(seed, i, special) for i in range(count)]
             wanted = both(theirs, path, strings) if with_peer else kept.get(name)
-            return name, wanted, both(ours, path, strings)
+            return name, strings, wanted, both(ours, path, strings)
         failed = 0
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for name, wanted, got in pool.map(one, names):
+            for name, strings, wanted, got in pool.map(one, names):
                 bad = [i for i in range(count) if wanted is None or wanted[i] != got[i]]
                 failed += bool(bad)
                 kept[name] = wanted

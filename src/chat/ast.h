@@ -44,11 +44,16 @@ typedef enum npu__node_kind {
     NPU__N_CONTINUE,
 } npu__node_kind;
 
+/* What a macro's body reads besides its parameters. */
+enum { NPU__USES_VARARGS = 1, NPU__USES_KWARGS = 2, NPU__USES_CALLER = 4 };
+
 typedef struct npu__node npu__node;
 
 struct npu__node {
     npu__node_kind kind;
     char op;
+    uint8_t uses;   /* of a macro or call block */
+    bool recursive; /* of a for loop */
     uint32_t line, column;
     const char *s; /* zero-terminated */
     size_t n;
@@ -65,6 +70,7 @@ typedef struct npu__parser {
     npu_status status; /* of the failure, when a function gave NULL */
     unsigned depth;
     unsigned loops; /* for loops around */
+    unsigned uses;  /* names that the macro around reads: NPU__USES_… */
 } npu__parser;
 
 /* NULL: p->status and the error say why. */
@@ -76,7 +82,14 @@ npu__node *npu__parse_filters(npu__parser *p,
                               npu__node *a); /* "|f|g" after a; |a| may be NULL: the first bar is left out */
 npu__node *npu__parse_template(npu__parser *p);
 
-/* Shared by the two halves of the parser. */
+/* Shared by the parser's files. */
+void *npu__parse_no_memory(npu__parser *p);
+bool npu__token_is(const npu__token *t, npu__token_kind kind, const char *s);
+npu__node *npu__parse_name(npu__parser *p, npu__node_kind kind); /* a name, in a node of that kind */
+npu__node *npu__parse_primary(npu__parser *p);
+npu__node *npu__parse_postfix(npu__parser *p, npu__node *a); /* ".b", "[b]" and "(b)" after a */
+npu__node *npu__parse_call(npu__parser *p, npu__node *a);
+bool npu__parse_arguments(npu__parser *p, npu__node *call); /* after "(", up to ")" */
 npu__node *npu__node_new(npu__parser *p, npu__node_kind kind);
 bool npu__node_add(npu__parser *p, npu__node *parent, npu__node *kid);
 npu__node *npu__parse_fail(npu__parser *p, const char *what);

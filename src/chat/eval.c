@@ -31,7 +31,7 @@ void *npu__fail_memory(npu__interp *in) {
 }
 
 bool npu__step(npu__interp *in, uint64_t n) {
-    if (n <= in->max_steps - in->steps) {
+    if (in->arena.work <= NPU__WORK_MAX && n <= in->max_steps - in->steps) {
         in->steps += n;
         return true;
     }
@@ -48,6 +48,7 @@ npu__scope *npu__push_scope(npu__interp *in, npu__scope *parent) {
 bool npu__assign(npu__interp *in, const char *name, npu__value *v) {
     npu__scope *s = in->scope;
     size_t i = 0;
+    if (!npu__step(in, s->n / 16)) return false;
     while (i < s->n && strcmp(s->names[i], name) != 0) i++;
     if (i == s->capacity) {
         size_t capacity = s->capacity * 2 + 4;
@@ -68,65 +69,45 @@ bool npu__assign(npu__interp *in, const char *name, npu__value *v) {
 }
 
 npu__value *npu__lookup(npu__interp *in, const char *name) {
-    for (const npu__scope *s = in->scope; s; s = s->parent)
+    for (const npu__scope *s = in->scope; s; s = s->parent) {
+        if (!npu__step(in, s->n / 16)) return NULL;
         for (size_t i = 0; i < s->n; i++)
             if (strcmp(s->names[i], name) == 0) return s->values[i];
+    }
     npu__value *v = npu__new(&in->arena, npu__is_function(name) ? NPU__FUNCTION : NPU__UNDEFINED);
     if (v) v->u.ref.name = name;
     return npu__made(in, v);
 }
 
-npu__value *npu__arg(const npu__args *args, size_t index, const char *name) {
-    if (index < args->list.n) return args->list.items[index];
-    return name ? npu__dict_find(&args->named, name, strlen(name)) : NULL;
-}
-
-static bool spread(npu__interp *in, const npu__node *node, npu__args *args) {
-    npu__value *v = npu__eval(in, node->a);
-    if (!v) return false;
-    if (node->op == '*') {
-        npu__list *items = npu__iterate(in, v);
-        for (size_t i = 0; items && i < items->n; i++)
-            if (!npu__list_add(&in->arena, &args->list, items->items[i])) return npu__fail_memory(in) != NULL;
-        return items != NULL;
-    }
-    if (v->type != NPU__DICT) return npu__fail(in, "** needs a dict, not %s", npu__type_name(v)) != NULL;
-    for (size_t i = 0; i < v->u.dict->n; i++)
-        if (!npu__dict_set(&in->arena, &args->named, v->u.dict->keys[i], v->u.dict->values[i]))
-            return npu__fail_memory(in) != NULL;
-    return true;
-}
-
-static bool arguments(npu__interp *in, const npu__node *call, npu__args *args) {
-    for (size_t i = 0; i < call->n_kids; i++) {
-        const npu__node *kid = call->kids[i];
-        if (kid->kind == NPU__N_SPREAD) {
-            if (!spread(in, kid, args)) return false;
-            continue;
-        }
-        npu__value *v = npu__eval(in, kid->kind == NPU__N_KEYWORD ? kid->a : kid);
-        if (!v) return false;
-        bool ok = kid->kind == NPU__N_KEYWORD
-                      ? npu__dict_set(&in->arena, &args->named, npu__new_string(&in->arena, kid->s, kid->n), v)
-                      : npu__list_add(&in->arena, &args->list, v);
-        if (!ok) return npu__fail_memory(in) != NULL;
-    }
-    return true;
-}
-
 static npu__value *loop_attribute(npu__interp *in, npu__loop *loop, const char *name) {
-    int64_t i = (int64_t)loop->index, n = (int64_t)loop->items->n;
+    int64_t i = (int64_t)loop->index, n = (int64_t)loop->items->n, d = (int64_t)loop->depth;
     const struct {
         const char *name;
         int64_t value;
-    } numbers[] = {{"index", i + 1}, {"index0", i}, {"revindex", n - i}, {"revindex0", n - i - 1},
-                   {"length", n},    {"depth", 1},  {"depth0", 0}};
+    } numbers[] = {{"index", i + 1}, {"index0", i},    {"revindex", n - i}, {"revindex0", n - i - 1},
+                   {"length", n},    {"depth", d + 1}, {"depth0", d}};
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         if (!strcmp(name, numbers[k].name)) return npu__made(in, npu__new_int(&in->arena, numbers[k].value));
     if (!strcmp(name, "first")) return npu__made(in, npu__new_bool(&in->arena, i == 0));
     if (!strcmp(name, "last")) return npu__made(in, npu__new_bool(&in->arena, i + 1 == n));
     if (!strcmp(name, "previtem") && i > 0) return loop->items->items[i - 1];
     if (!strcmp(name, "nextitem") && i + 1 < n) return loop->items->items[i + 1];
+    return npu__made(in, npu__new_undefined(&in->arena, name));
+}
+
+static npu__value *macro_attribute(npu__interp *in, const npu__node *macro, const char *name) {
+    if (!strcmp(name, "name")) return npu__made(in, npu__new_string(&in->arena, macro->s, macro->n));
+    if (!strcmp(name, "arguments")) {
+        npu__value *names = npu__new_list(&in->arena, NPU__TUPLE);
+        for (size_t i = 0; names && i < macro->n_kids; i++) {
+            npu__value *s = npu__new_string(&in->arena, macro->kids[i]->s, macro->kids[i]->n);
+            if (!npu__list_add(&in->arena, names->u.list, s)) return npu__fail_memory(in);
+        }
+        return npu__made(in, names);
+    }
+    static const char *const uses[] = {"catch_varargs", "catch_kwargs", "caller"};
+    for (unsigned i = 0; i < sizeof uses / sizeof uses[0]; i++)
+        if (!strcmp(name, uses[i])) return npu__made(in, npu__new_bool(&in->arena, macro->uses >> i & 1));
     return npu__made(in, npu__new_undefined(&in->arena, name));
 }
 
@@ -139,76 +120,17 @@ npu__value *npu__attribute(npu__interp *in, npu__value *v, const char *name, siz
         m->u.ref.self = v;
         return m;
     }
-    npu__value *found = v->type == NPU__DICT || v->type == NPU__NAMESPACE ? npu__dict_find(v->u.dict, name, n) : NULL;
+    npu__value *found =
+        v->type == NPU__DICT || v->type == NPU__NAMESPACE ? npu__dict_find(&in->arena, v->u.dict, name, n) : NULL;
     if (v->type == NPU__DICT && !npu__step(in, 1 + v->u.dict->n / 16)) return NULL;
     if (found) return found;
     if (v->type == NPU__LOOP) return loop_attribute(in, v->u.loop, name);
-    if (v->type == NPU__MACRO && !strcmp(name, "name"))
-        return npu__made(in, npu__new_string(&in->arena, v->u.macro.node->s, v->u.macro.node->n));
+    if (v->type == NPU__TUPLE && v->u.list->kind == NPU__GROUP && (!strcmp(name, "grouper") || !strcmp(name, "list")))
+        return v->u.list->items[*name == 'l'];
+    if (v->type == NPU__MACRO) return macro_attribute(in, v->u.macro.node, name);
+    if (v->type == NPU__TURNS && v->u.turns->items && !strcmp(name, "current"))
+        return v->u.turns->items->items[v->u.turns->index];
     return npu__made(in, npu__new_undefined(&in->arena, name));
-}
-
-/* Binds a macro's parameters in a new scope; what is left over goes to varargs and kwargs. */
-static bool bind(npu__interp *in, const npu__node *macro, npu__args *args) {
-    npu__value *rest = npu__new_list(&in->arena, NPU__TUPLE), *named = npu__new_dict(&in->arena, NPU__DICT);
-    if (!rest || !named) return npu__fail_memory(in) != NULL;
-    for (size_t i = 0; i < macro->n_kids; i++) {
-        const npu__node *p = macro->kids[i];
-        npu__value *v = npu__arg(args, i, p->s);
-        if (!v && p->a && !(v = npu__eval(in, p->a))) return false;
-        if (!v && !(v = npu__new_undefined(&in->arena, p->s))) return npu__fail_memory(in) != NULL;
-        if (!npu__assign(in, p->s, v)) return false;
-    }
-    for (size_t i = macro->n_kids; i < args->list.n; i++)
-        if (!npu__list_add(&in->arena, rest->u.list, args->list.items[i])) return npu__fail_memory(in) != NULL;
-    for (size_t i = 0; i < args->named.n; i++) {
-        const npu__value *key = args->named.keys[i];
-        bool known = false;
-        for (size_t k = 0; k < macro->n_kids; k++)
-            known |=
-                macro->kids[k]->n == key->u.string.n && !memcmp(macro->kids[k]->s, key->u.string.s, key->u.string.n);
-        if (key->u.string.n == 6 && !memcmp(key->u.string.s, "caller", 6)) {
-            known = true;
-            if (!npu__assign(in, "caller", args->named.values[i])) return false;
-        }
-        if (!known && !npu__dict_set(&in->arena, named->u.dict, args->named.keys[i], args->named.values[i]))
-            return npu__fail_memory(in) != NULL;
-    }
-    return npu__assign(in, "varargs", rest) && npu__assign(in, "kwargs", named);
-}
-
-static npu__value *call_macro(npu__interp *in, npu__value *f, npu__args *args) {
-    npu__scope *caller = in->scope;
-    const npu__node *at = in->at;
-    size_t from = in->out.n;
-    in->scope = npu__push_scope(in, f->u.macro.scope);
-    bool ok = in->scope && bind(in, f->u.macro.node, args) && npu__exec(in, f->u.macro.node->body) != NPU__FLOW_FAIL;
-    in->scope = caller;
-    in->at = at;
-    return ok ? npu__captured(in, from) : NULL;
-}
-
-npu__value *npu__call(npu__interp *in, npu__value *f, npu__args *args) {
-    switch (f->type) {
-    case NPU__MACRO:
-        return call_macro(in, f, args);
-    case NPU__METHOD:
-        return npu__method(in, f->u.ref.self, f->u.ref.name, args);
-    case NPU__FUNCTION:
-        return npu__function(in, f->u.ref.name, args);
-    case NPU__UNDEFINED:
-        return npu__fail(in, "'%s' is undefined and can't be called", f->u.ref.name);
-    default:
-        return npu__fail(in, "%s can't be called", npu__type_name(f));
-    }
-}
-
-static npu__value *call(npu__interp *in, const npu__node *node) {
-    npu__value *f = npu__eval(in, node->a);
-    npu__args args = {0};
-    if (!f || !arguments(in, node, &args)) return NULL;
-    in->at = node;
-    return npu__call(in, f, &args);
 }
 
 static npu__value *collection(npu__interp *in, const npu__node *node) {
@@ -226,7 +148,7 @@ static npu__value *dict(npu__interp *in, const npu__node *node) {
     for (size_t i = 0; i < node->n_kids; i += 2) {
         npu__value *key = npu__eval(in, node->kids[i]), *v = key ? npu__eval(in, node->kids[i + 1]) : NULL;
         if (!v) return NULL;
-        if (npu__is_list(key) || key->type == NPU__DICT) return npu__fail(in, "%s can't be a key", npu__type_name(key));
+        if (!npu__is_key(key)) return npu__fail(in, "%s can't be a key", npu__type_name(key));
         if (!npu__step(in, 1) || !d || !npu__dict_set(&in->arena, d->u.dict, key, v)) return npu__fail_memory(in);
     }
     return npu__made(in, d);
@@ -264,14 +186,14 @@ static npu__value *sign(npu__interp *in, const npu__node *node) {
     npu__value *v = npu__eval(in, node->a);
     if (!v) return NULL;
     if (!npu__is_number(v)) return npu__fail(in, "%s has no sign", npu__type_name(v));
-    npu__value zero = {.type = NPU__INT};
-    return npu__binary(in, node->kind == NPU__N_NEGATIVE ? '-' : '+', &zero, v);
+    npu__value minus = {.type = NPU__INT, .u.integer = node->kind == NPU__N_NEGATIVE ? -1 : 1};
+    return npu__binary(in, '*', v, &minus);
 }
 
 static npu__value *filter(npu__interp *in, const npu__node *node) {
     npu__value *v = npu__eval(in, node->a);
     npu__args args = {0};
-    if (!v || !arguments(in, node, &args)) return NULL;
+    if (!v || !npu__eval_arguments(in, node, &args)) return NULL;
     in->at = node;
     return npu__filter(in, node->s, v, &args);
 }
@@ -279,7 +201,7 @@ static npu__value *filter(npu__interp *in, const npu__node *node) {
 static npu__value *test(npu__interp *in, const npu__node *node) {
     npu__value *v = npu__eval(in, node->a);
     npu__args args = {0};
-    if (!v || !arguments(in, node, &args)) return NULL;
+    if (!v || !npu__eval_arguments(in, node, &args)) return NULL;
     in->at = node;
     int is = npu__test(in, node->s, v, &args);
     return is < 0 ? NULL : npu__made(in, npu__new_bool(&in->arena, is));
@@ -330,7 +252,7 @@ static npu__value *evaluate(npu__interp *in, const npu__node *node) {
     case NPU__N_ITEM:
         return item(in, node);
     case NPU__N_CALL:
-        return call(in, node);
+        return npu__eval_call(in, node);
     case NPU__N_FILTER:
         return filter(in, node);
     case NPU__N_TEST:

@@ -36,9 +36,8 @@ static bool assign_to(npu__interp *in, const npu__node *target, npu__value *v) {
 }
 
 /* The items that pass the loop's condition. */
-static npu__list *loop_items(npu__interp *in, const npu__node *node) {
-    npu__value *v = npu__eval(in, node->b);
-    npu__list *all = v ? npu__iterate(in, v) : NULL;
+static npu__list *loop_items(npu__interp *in, const npu__node *node, npu__value *over) {
+    npu__list *all = npu__iterate(in, over);
     if (!all || !node->c) return all;
     npu__value *kept = npu__new_list(&in->arena, NPU__LIST);
     if (!kept) return npu__fail_memory(in);
@@ -53,14 +52,30 @@ static npu__list *loop_items(npu__interp *in, const npu__node *node) {
     return kept->u.list;
 }
 
-static npu__flow run_for(npu__interp *in, const npu__node *node) {
-    npu__list *items = loop_items(in, node);
-    if (!items) return NPU__FLOW_FAIL;
-    if (!items->n) return node->otherwise ? npu__exec(in, node->otherwise) : NPU__FLOW_NEXT;
+static npu__value *new_loop(npu__interp *in, const npu__node *node, npu__list *items, size_t depth) {
     npu__value *loop = npu__new(&in->arena, NPU__LOOP);
     if (loop) loop->u.loop = npu__arena_alloc(&in->arena, sizeof *loop->u.loop);
-    if (!loop || !loop->u.loop) return ok(npu__fail_memory(in) != NULL);
-    loop->u.loop->items = items;
+    if (!loop || !loop->u.loop) return npu__fail_memory(in);
+    *loop->u.loop =
+        (npu__loop){.items = items, .depth = depth, .tag = node->recursive ? node : NULL, .scope = in->scope};
+    return loop;
+}
+
+static npu__flow run_else(npu__interp *in, const npu__node *body) {
+    npu__scope *outer = in->scope;
+    if (!body) return NPU__FLOW_NEXT;
+    in->scope = npu__push_scope(in, outer);
+    npu__flow flow = in->scope ? npu__exec(in, body) : NPU__FLOW_FAIL;
+    in->scope = outer;
+    return flow;
+}
+
+npu__flow npu__run_for(npu__interp *in, const npu__node *node, npu__value *over, size_t depth) {
+    npu__list *items = loop_items(in, node, over);
+    if (!items) return NPU__FLOW_FAIL;
+    if (!items->n) return run_else(in, node->otherwise);
+    npu__value *loop = new_loop(in, node, items, depth);
+    if (!loop) return NPU__FLOW_FAIL;
     npu__scope *outer = in->scope;
     npu__flow flow = NPU__FLOW_NEXT;
     for (size_t i = 0; i < items->n && flow != NPU__FLOW_BREAK; i++) {
@@ -168,7 +183,7 @@ static npu__flow execute(npu__interp *in, const npu__node *node) {
     case NPU__N_PRINT:
         return ok((v = npu__eval(in, node->a)) && npu__write_text(in, v));
     case NPU__N_FOR:
-        return run_for(in, node);
+        return (v = npu__eval(in, node->b)) ? npu__run_for(in, node, v, 0) : NPU__FLOW_FAIL;
     case NPU__N_IF:
         return run_if(in, node);
     case NPU__N_SET:

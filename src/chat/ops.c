@@ -45,6 +45,8 @@ static int64_t whole(const npu__value *v) {
 
 static npu__value *floats(npu__interp *in, char op, double a, double b) {
     double r = 0;
+    if (op == 'p' && a == 0 && b < 0) return npu__fail(in, "zero can't be raised to a negative power");
+    if (op == 'p' && a < 0 && isfinite(b) && b != floor(b)) return npu__fail(in, "the power would be a complex number");
     if ((op == '/' || op == 'f' || op == '%') && b == 0) return npu__fail(in, "division by zero");
     switch (op) {
     case '+':
@@ -139,16 +141,17 @@ static int contained(npu__interp *in, npu__value *a, npu__value *b) {
             npu__fail(in, "'in' with a string needs a string on its left, not %s", npu__type_name(a));
             return -1;
         }
+        if (!npu__step(in, b->u.string.n / 64)) return -1;
         return !a->u.string.n || memmem(b->u.string.s, b->u.string.n, a->u.string.s, a->u.string.n) != NULL;
     case NPU__LIST:
     case NPU__TUPLE:
         if (!npu__step(in, b->u.list->n)) return -1;
         for (size_t i = 0; i < b->u.list->n; i++)
-            if (npu__equal(a, b->u.list->items[i])) return 1;
+            if (npu__equal(&in->arena, a, b->u.list->items[i])) return 1;
         return 0;
     case NPU__DICT:
     case NPU__NAMESPACE:
-        return npu__step(in, b->u.dict->n) ? npu__dict_get(b->u.dict, a) != NULL : -1;
+        return npu__step(in, b->u.dict->n) ? npu__dict_get(&in->arena, b->u.dict, a) != NULL : -1;
     case NPU__UNDEFINED:
         return 0;
     default:
@@ -159,15 +162,16 @@ static int contained(npu__interp *in, npu__value *a, npu__value *b) {
 
 int npu__related(npu__interp *in, char op, npu__value *a, npu__value *b) {
     int order;
-    if (op == '=' || op == '!') return npu__equal(a, b) == (op == '=');
+    if (op == '=' || op == '!') return npu__equal(&in->arena, a, b) == (op == '=');
     if (op == 'i' || op == 'n') {
         int is = contained(in, a, b);
         return is < 0 ? is : is == (op == 'i');
     }
-    if (!npu__compare(a, b, &order)) {
+    if (!npu__compare(&in->arena, a, b, &order)) {
         type_error(in, op, a, b);
         return -1;
     }
+    if (order > 1) return 0; /* not a number */
     return op == '<' ? order < 0 : op == '>' ? order > 0 : op == 'l' ? order <= 0 : order >= 0;
 }
 
@@ -185,12 +189,14 @@ npu__value *npu__item(npu__interp *in, npu__value *v, npu__value *key) {
     if (v->type == NPU__UNDEFINED) return npu__fail(in, "'%s' is undefined", v->u.ref.name);
     if (v->type == NPU__DICT) {
         if (!npu__step(in, 1 + v->u.dict->n / 16)) return NULL;
-        npu__value *found = npu__dict_get(v->u.dict, key);
+        npu__value *found = npu__dict_get(&in->arena, v->u.dict, key);
         if (found) return found;
     }
     bool index = key->type == NPU__INT || key->type == NPU__BOOL;
     if (index && (npu__is_list(v) || v->type == NPU__STRING)) {
         bool text = v->type == NPU__STRING;
+        bool has_none = !text && v->type == NPU__LIST && v->u.list->kind != NPU__PLAIN && v->u.list->kind != NPU__RANGE;
+        if (has_none || (text && !npu__step(in, v->u.string.n / 64))) return has_none ? undefined_item(in, key) : NULL;
         int64_t n = (int64_t)(text ? npu__chars(v->u.string.s, v->u.string.n) : v->u.list->n), i = whole(key);
         if (i < 0) i += n;
         if (i < 0 || i >= n) return undefined_item(in, key);

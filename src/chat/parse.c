@@ -1,4 +1,5 @@
 /* Parsing of statements: the tags and the text between them. */
+#include <stdio.h>
 #include <string.h>
 
 #include "chat/ast.h"
@@ -64,7 +65,7 @@ static npu__node *for_tag(npu__parser *p) {
     n->b = npu__parse_iterable(p);
     if (!n->b) return NULL;
     if (npu__take_name(p, "if") && !(n->c = npu__parse_expression(p))) return NULL;
-    if (npu__is_name(p, "recursive")) return npu__parse_fail(p, "recursive loops are not supported");
+    n->recursive = npu__take_name(p, "recursive");
     if (!end_block(p)) return NULL;
     p->loops++;
     n->body = body(p, "else endfor");
@@ -116,6 +117,8 @@ static bool parameters(npu__parser *p, npu__node *macro) {
         if (!(name->s = npu__token_text(p, p->at))) return false;
         name->n = p->at++->n;
         if (npu__take_op(p, "=") && !(name->a = npu__parse_expression(p))) return false;
+        if (!name->a && macro->n_kids && macro->kids[macro->n_kids - 1]->a)
+            return npu__parse_fail(p, "a parameter without a default follows one that has one") != NULL;
         if (!npu__node_add(p, macro, name)) return false;
         if (!npu__take_op(p, ",")) break;
     }
@@ -123,12 +126,14 @@ static bool parameters(npu__parser *p, npu__node *macro) {
 }
 
 /* Loops outside a macro are not loops inside it. */
-static npu__node *separate_body(npu__parser *p, const char *end) {
-    unsigned loops = p->loops;
-    p->loops = 0;
-    npu__node *n = block_body(p, end);
+static bool separate_body(npu__parser *p, npu__node *macro, const char *end) {
+    unsigned loops = p->loops, uses = p->uses;
+    p->loops = p->uses = 0;
+    macro->body = block_body(p, end);
+    macro->uses = (uint8_t)p->uses;
     p->loops = loops;
-    return n;
+    p->uses |= uses;
+    return macro->body != NULL;
 }
 
 static npu__node *macro_tag(npu__parser *p) {
@@ -138,8 +143,7 @@ static npu__node *macro_tag(npu__parser *p) {
     if (!(n->s = npu__token_text(p, p->at))) return NULL;
     n->n = p->at++->n;
     if (!parameters(p, n)) return NULL;
-    n->body = separate_body(p, "endmacro");
-    return n->body ? n : NULL;
+    return separate_body(p, n, "endmacro") ? n : NULL;
 }
 
 static npu__node *call_tag(npu__parser *p) {
@@ -151,8 +155,7 @@ static npu__node *call_tag(npu__parser *p) {
     n->a = npu__parse_expression(p);
     if (!n->a) return NULL;
     if (n->a->kind != NPU__N_CALL) return npu__parse_fail(p, "expected a call");
-    n->body = separate_body(p, "endcall");
-    return n->body ? n : NULL;
+    return separate_body(p, n, "endcall") ? n : NULL;
 }
 
 static npu__node *filter_tag(npu__parser *p) {
@@ -181,6 +184,13 @@ static npu__node *loop_control(npu__parser *p, npu__node_kind kind) {
     return n && end_block(p) ? n : NULL;
 }
 
+static npu__node *unknown_tag(npu__parser *p) {
+    char what[80];
+    int n = p->at->kind == NPU__TK_NAME && p->at->n < 40 ? (int)p->at->n : 0;
+    snprintf(what, sizeof what, "an unknown tag '%.*s'", n, n ? p->at->s : "");
+    return npu__parse_fail(p, what);
+}
+
 static npu__node *statement(npu__parser *p) {
     if (npu__take_name(p, "if")) return if_tag(p);
     if (npu__take_name(p, "for")) return for_tag(p);
@@ -192,7 +202,7 @@ static npu__node *statement(npu__parser *p) {
     if (npu__take_name(p, "generation")) return block_body(p, "endgeneration");
     if (npu__take_name(p, "break")) return loop_control(p, NPU__N_BREAK);
     if (npu__take_name(p, "continue")) return loop_control(p, NPU__N_CONTINUE);
-    return npu__parse_fail(p, "an unknown tag");
+    return unknown_tag(p);
 }
 
 static npu__node *text(npu__parser *p) {

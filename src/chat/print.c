@@ -1,4 +1,4 @@
-/* Values as text: str(), repr() and JSON, as Python writes them. */
+/* The output, and values as text in it: str() and repr(), as Python writes them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,15 +56,15 @@ npu__value *npu__part(npu__interp *in, const npu__value *v, size_t at, size_t n)
     return part;
 }
 
-static bool write_str(npu__interp *in, const char *s) {
+bool npu__write_str(npu__interp *in, const char *s) {
     return npu__write(in, s, strlen(s));
 }
 
 /* The shortest digits that give the same number back; an exponent from 1e16 on and below 1e-4. */
-static bool write_float(npu__interp *in, double x, bool json) {
+bool npu__write_float(npu__interp *in, double x, bool json) {
     char s[40];
-    if (isnan(x)) return write_str(in, json ? "NaN" : "nan");
-    if (isinf(x)) return write_str(in, x < 0 ? (json ? "-Infinity" : "-inf") : json ? "Infinity" : "inf");
+    if (isnan(x)) return npu__write_str(in, json ? "NaN" : "nan");
+    if (isinf(x)) return npu__write_str(in, x < 0 ? (json ? "-Infinity" : "-inf") : json ? "Infinity" : "inf");
     int precision = 0;
     do snprintf(s, sizeof s, "%.*e", precision, x);
     while (strtod(s, NULL) != x && ++precision < 17);
@@ -72,7 +72,7 @@ static bool write_float(npu__interp *in, double x, bool json) {
     if (exponent >= -4 && exponent < 16) {
         snprintf(s, sizeof s, "%.*f", precision > exponent ? precision - exponent : 1, x);
     }
-    return write_str(in, s);
+    return npu__write_str(in, s);
 }
 
 static bool write_escape(npu__interp *in, const npu__value *v, size_t at, uint32_t cp) {
@@ -106,54 +106,78 @@ static bool write_string_repr(npu__interp *in, const npu__value *v) {
     return npu__write(in, &quote, 1);
 }
 
-static bool enter(npu__interp *in) {
+bool npu__enter_value(npu__interp *in) {
     if (++in->depth <= DEPTH_MAX * 10) return npu__step(in, 1);
     return npu__fail_limit(in, "values are nested too deeply") != NULL;
 }
 
-static bool write_list(npu__interp *in, const npu__list *list, bool tuple) {
-    if (!write_str(in, tuple ? "(" : "[")) return false;
+static bool write_range(npu__interp *in, const npu__list *list) {
+    char s[80];
+    int64_t first = list->n ? list->items[0]->u.integer : 0;
+    int64_t step = list->n > 1 ? list->items[1]->u.integer - first : 1, end = first + step * (int64_t)list->n;
+    snprintf(s, sizeof s, step == 1 ? "range(%lld, %lld)" : "range(%lld, %lld, %lld)", (long long)first, (long long)end,
+             (long long)step);
+    return npu__write_str(in, s);
+}
+
+static bool write_items(npu__interp *in, const npu__list *list, bool tuple) {
+    if (!npu__write_str(in, tuple ? "(" : "[")) return false;
     for (size_t i = 0; i < list->n; i++)
-        if ((i && !write_str(in, ", ")) || !npu__write_repr(in, list->items[i])) return false;
-    return write_str(in, tuple ? (list->n == 1 ? ",)" : ")") : "]");
+        if ((i && !npu__write_str(in, ", ")) || !npu__write_repr(in, list->items[i])) return false;
+    return npu__write_str(in, tuple ? (list->n == 1 ? ",)" : ")") : "]");
+}
+
+static bool write_list(npu__interp *in, const npu__value *v) {
+    static const char *const names[] = {
+        [NPU__KEYS] = "dict_keys(", [NPU__VALUES] = "dict_values(", [NPU__ITEMS] = "dict_items("};
+    const npu__list *list = v->u.list;
+    if (list->kind == NPU__RANGE) return write_range(in, list);
+    if (list->kind == NPU__LAZY) return npu__write_str(in, "<generator>");
+    if (list->kind == NPU__PLAIN || list->kind == NPU__GROUP) return write_items(in, list, v->type == NPU__TUPLE);
+    return npu__write_str(in, names[list->kind]) && write_items(in, list, false) && npu__write_str(in, ")");
 }
 
 static bool write_dict(npu__interp *in, const npu__dict *dict) {
-    if (!write_str(in, "{")) return false;
+    if (!npu__write_str(in, "{")) return false;
     for (size_t i = 0; i < dict->n; i++)
-        if ((i && !write_str(in, ", ")) || !npu__write_repr(in, dict->keys[i]) || !write_str(in, ": ") ||
+        if ((i && !npu__write_str(in, ", ")) || !npu__write_repr(in, dict->keys[i]) || !npu__write_str(in, ": ") ||
             !npu__write_repr(in, dict->values[i]))
             return false;
-    return write_str(in, "}");
+    return npu__write_str(in, "}");
 }
 
 static bool write_other(npu__interp *in, const npu__value *v) {
     char s[64];
     switch (v->type) {
     case NPU__NONE:
-        return write_str(in, "None");
+        return npu__write_str(in, "None");
     case NPU__BOOL:
-        return write_str(in, v->u.boolean ? "True" : "False");
+        return npu__write_str(in, v->u.boolean ? "True" : "False");
     case NPU__INT:
         snprintf(s, sizeof s, "%lld", (long long)v->u.integer);
-        return write_str(in, s);
+        return npu__write_str(in, s);
     case NPU__FLOAT:
-        return write_float(in, v->u.number, false);
+        return npu__write_float(in, v->u.number, false);
     case NPU__LIST:
     case NPU__TUPLE:
-        return write_list(in, v->u.list, v->type == NPU__TUPLE);
+        return write_list(in, v);
     case NPU__DICT:
         return write_dict(in, v->u.dict);
+    case NPU__NAMESPACE:
+        return npu__write_str(in, "<Namespace ") && write_dict(in, v->u.dict) && npu__write_str(in, ">");
+    case NPU__LOOP:
+        snprintf(s, sizeof s, "<LoopContext %zu/%zu>", v->u.loop->index + 1, v->u.loop->items->n);
+        return npu__write_str(in, s);
     default:
         snprintf(s, sizeof s, "<%s>", npu__type_name(v));
-        return write_str(in, s);
+        return npu__write_str(in, s);
     }
 }
 
 bool npu__write_repr(npu__interp *in, const npu__value *v) {
-    if (!enter(in)) return false;
+    if (!npu__enter_value(in)) return false;
     bool ok = v->type == NPU__STRING      ? write_string_repr(in, v)
-              : v->type == NPU__UNDEFINED ? write_str(in, "Undefined")
+              : v->type == NPU__UNDEFINED ? npu__write_str(in, "Undefined")
                                           : write_other(in, v);
     in->depth--;
     return ok;
@@ -181,127 +205,4 @@ npu__value *npu__to_text(npu__interp *in, npu__value *v) {
     if (v->type == NPU__STRING) return v;
     size_t from = in->out.n;
     return npu__write_text(in, v) ? npu__captured(in, from) : NULL;
-}
-
-static bool write_json_escape(npu__interp *in, const npu__value *v, size_t at, uint32_t cp) {
-    char s[16];
-    if (cp >= 0x10000)
-        snprintf(s, sizeof s, "\\u%04x\\u%04x", (unsigned)(0xD800 + ((cp - 0x10000) >> 10)),
-                 (unsigned)(0xDC00 + (cp & 0x3FF)));
-    else
-        snprintf(s, sizeof s, "\\u%04x", (unsigned)cp);
-    return npu__write_as(in, v, at, s, strlen(s));
-}
-
-static bool write_json_string(npu__interp *in, const npu__value *v, bool ascii) {
-    const char *s = v->u.string.s;
-    size_t n = v->u.string.n;
-    static const char from[] = "\"\\\n\r\t\b\f", to[] = "\"\\nrtbf";
-    if (!write_str(in, "\"")) return false;
-    for (size_t at = 0; at < n;) {
-        uint32_t cp;
-        size_t len = npu_utf8_decode(s + at, n - at, &cp);
-        const char *simple = cp && cp < 0x80 ? strchr(from, (int)cp) : NULL;
-        bool ok;
-        if (simple)
-            ok = npu__write_as(in, v, at, "\\", 1) && npu__write_as(in, v, at, &to[simple - from], 1);
-        else if (cp < 0x20 || (ascii && cp > 0x7E))
-            ok = cp == 0x7F ? npu__write_part(in, v, at, len) : write_json_escape(in, v, at, cp);
-        else
-            ok = npu__write_part(in, v, at, len);
-        if (!ok) return false;
-        at += len;
-    }
-    return write_str(in, "\"");
-}
-
-static bool new_line(npu__interp *in, const npu__json_style *style, size_t depth) {
-    if (style->indent < 0) return true;
-    if (!write_str(in, "\n")) return false;
-    for (size_t i = 0; i < depth * (size_t)style->indent; i++)
-        if (!write_str(in, " ")) return false;
-    return true;
-}
-
-static bool json_key(npu__interp *in, const npu__value *key, const npu__json_style *style) {
-    if (key->type == NPU__STRING) return write_json_string(in, key, style->ascii);
-    npu__json_style plain = *style;
-    return write_str(in, "\"") && npu__write_json(in, key, &plain, 0) && write_str(in, "\"");
-}
-
-static int by_key(const void *a, const void *b) {
-    int order = 0;
-    npu__compare((*(npu__value *const *const *)a)[0], (*(npu__value *const *const *)b)[0], &order);
-    return order;
-}
-
-/* Pairs of key and value, sorted when asked. */
-static npu__value ***pairs_of(npu__interp *in, const npu__dict *dict, bool sorted) {
-    npu__value ***pairs = npu__arena_alloc(&in->arena, (dict->n + 1) * sizeof *pairs);
-    npu__value **room = npu__arena_alloc(&in->arena, (dict->n + 1) * 2 * sizeof *room);
-    if (!pairs || !room) return npu__fail_memory(in);
-    for (size_t i = 0; i < dict->n; i++) {
-        pairs[i] = room + 2 * i;
-        pairs[i][0] = dict->keys[i];
-        pairs[i][1] = dict->values[i];
-    }
-    if (sorted) qsort(pairs, dict->n, sizeof *pairs, by_key);
-    return pairs;
-}
-
-static bool json_dict(npu__interp *in, const npu__dict *dict, const npu__json_style *style, size_t depth) {
-    if (!dict->n) return write_str(in, "{}");
-    npu__value ***pairs = pairs_of(in, dict, style->sorted);
-    if (!pairs || !write_str(in, "{")) return false;
-    for (size_t i = 0; i < dict->n; i++) {
-        if (i && !npu__write_text(in, &style->item_separator)) return false;
-        if (!new_line(in, style, depth + 1) || !json_key(in, pairs[i][0], style)) return false;
-        if (!npu__write_text(in, &style->key_separator)) return false;
-        if (!npu__write_json(in, pairs[i][1], style, depth + 1)) return false;
-    }
-    return new_line(in, style, depth) && write_str(in, "}");
-}
-
-static bool json_list(npu__interp *in, const npu__list *list, const npu__json_style *style, size_t depth) {
-    if (!list->n) return write_str(in, "[]");
-    if (!write_str(in, "[")) return false;
-    for (size_t i = 0; i < list->n; i++) {
-        if (i && !npu__write_text(in, &style->item_separator)) return false;
-        if (!new_line(in, style, depth + 1) || !npu__write_json(in, list->items[i], style, depth + 1)) return false;
-    }
-    return new_line(in, style, depth) && write_str(in, "]");
-}
-
-bool npu__write_json(npu__interp *in, const npu__value *v, const npu__json_style *style, size_t depth) {
-    bool ok;
-    if (!enter(in)) return false;
-    switch (v->type) {
-    case NPU__NONE:
-        ok = write_str(in, "null");
-        break;
-    case NPU__BOOL:
-        ok = write_str(in, v->u.boolean ? "true" : "false");
-        break;
-    case NPU__INT:
-        ok = write_other(in, v);
-        break;
-    case NPU__FLOAT:
-        ok = write_float(in, v->u.number, true);
-        break;
-    case NPU__STRING:
-        ok = write_json_string(in, v, style->ascii);
-        break;
-    case NPU__LIST:
-    case NPU__TUPLE:
-        if (v->u.list->lazy) return npu__fail(in, "a generator can't be written as JSON") != NULL;
-        ok = json_list(in, v->u.list, style, depth);
-        break;
-    case NPU__DICT:
-        ok = json_dict(in, v->u.dict, style, depth);
-        break;
-    default:
-        return npu__fail(in, "a value of type %s can't be written as JSON", npu__type_name(v)) != NULL;
-    }
-    in->depth--;
-    return ok;
 }

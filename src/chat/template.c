@@ -104,7 +104,7 @@ static npu__value *dict_from_json(npu__arena *a, const json_t *json, unsigned de
     json_object_foreach((json_t *)(uintptr_t)json, key, member) {
         npu__value *k = marked_string(a, key, strlen(key)), *v = k ? from_json(a, member, depth) : NULL;
         if (v && is_role(key, member)) v->u.string.mark = NULL;
-        if (!dict || !v || !npu__dict_set(a, dict->u.dict, k, v)) return NULL;
+        if (!dict || !v || !npu__dict_append(a, dict->u.dict, k, v)) return NULL;
     }
     return dict;
 }

@@ -14,7 +14,10 @@ typedef struct npu__block npu__block;
 typedef struct npu__arena {
     npu__block *blocks;
     size_t used, limit;
+    uint64_t work; /* values compared: bounded too, for a few lists that hold each other compare like millions */
 } npu__arena;
+
+enum { NPU__WORK_MAX = 200000000 };
 
 /* NULL: out of memory or above the limit. Zeroed, aligned for any value. */
 void *npu__arena_alloc(npu__arena *a, size_t bytes);
@@ -35,14 +38,26 @@ typedef enum npu__type {
     NPU__MACRO,
     NPU__METHOD,
     NPU__FUNCTION,
+    NPU__TURNS,
 } npu__type;
 
 typedef struct npu__value npu__value;
 
+/* What a list stands for. A generator is always true and has no length; the others only look different. */
+typedef enum npu__list_kind {
+    NPU__PLAIN,
+    NPU__LAZY,
+    NPU__RANGE,
+    NPU__KEYS,
+    NPU__VALUES,
+    NPU__ITEMS,
+    NPU__GROUP, /* a pair with the attributes grouper and list */
+} npu__list_kind;
+
 typedef struct npu__list {
     npu__value **items;
     size_t n, capacity;
-    bool lazy; /* stands for a generator: always true, has no length */
+    npu__list_kind kind;
 } npu__list;
 
 /* In order of insertion. */
@@ -53,9 +68,18 @@ typedef struct npu__dict {
 
 typedef struct npu__loop {
     npu__list *items;
-    size_t index;
+    size_t index, depth;         /* depth: loops of the same tag around this one, by recursion */
+    const struct npu__node *tag; /* of a recursive loop, else NULL */
+    struct npu__scope *scope;    /* around a recursive loop */
     npu__value *last_changed;
 } npu__loop;
+
+/* cycler(…) and joiner(…): what they give, one after the other. */
+typedef struct npu__turns {
+    npu__list *items; /* NULL: a joiner, which gives "" first */
+    npu__value *text;
+    size_t index;
+} npu__turns;
 
 struct npu__node;
 struct npu__scope;
@@ -80,6 +104,7 @@ struct npu__value {
         npu__list *list; /* also of a tuple */
         npu__dict *dict; /* also of a namespace */
         npu__loop *loop;
+        npu__turns *turns;
         struct {
             const struct npu__node *node;
             struct npu__scope *scope;
@@ -100,17 +125,20 @@ npu__value *npu__new_undefined(npu__arena *a, const char *name);
 
 bool npu__list_add(npu__arena *a, npu__list *list, npu__value *v); /* false: no memory */
 bool npu__dict_set(npu__arena *a, npu__dict *dict, npu__value *key, npu__value *v);
-npu__value *npu__dict_get(const npu__dict *dict, const npu__value *key); /* NULL: not there */
-npu__value *npu__dict_find(const npu__dict *dict, const char *key, size_t n);
+bool npu__dict_append(npu__arena *a, npu__dict *dict, npu__value *key, npu__value *v);  /* a key that is new */
+npu__value *npu__dict_get(npu__arena *a, const npu__dict *dict, const npu__value *key); /* NULL: not there */
+npu__value *npu__dict_find(npu__arena *a, const npu__dict *dict, const char *key, size_t n);
 
 bool npu__is_list(const npu__value *v);   /* list or tuple */
 bool npu__is_number(const npu__value *v); /* bool, int, float */
 double npu__as_double(const npu__value *v);
 bool npu__truth(const npu__value *v);
-bool npu__equal(const npu__value *a, const npu__value *b);
+bool npu__is_lazy(const npu__value *v); /* a generator */
+bool npu__is_key(const npu__value *v);  /* may be a dict's key */
+bool npu__equal(npu__arena *arena, const npu__value *a, const npu__value *b);
 
 /* Orders numbers, strings and lists: -1, 0, 1 in *order; false if the types can't be ordered. */
-bool npu__compare(const npu__value *a, const npu__value *b, int *order);
+bool npu__compare(npu__arena *arena, const npu__value *a, const npu__value *b, int *order);
 
 const char *npu__type_name(const npu__value *v); /* as Python calls it */
 
