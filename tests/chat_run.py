@@ -8,6 +8,7 @@ import pathlib
 import pty
 import re
 import select
+import struct
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,44 @@ def variables(folder):
     (folder / "m.json").write_text('{"message": []}')
     done = run_npu("chat-template", "-m", MODEL, "--template", folder / "t", "--messages", folder / "m.json", check=False)
     assert done.returncode == 3 and b"messages" in done.stderr, done
+    (folder / "t").write_text(TEMPLATE)
+
+
+def with_keys(folder, keys):
+    """A copy of the model with string keys added; they take a multiple of 32 bytes, so that the tensors stay aligned."""
+    data, added = MODEL.read_bytes(), b""
+    assert not any(key.encode() in data[:1 << 20] for key in keys)
+    for key, text in keys.items():
+        size = len(key) + 20 + len(text)
+        text += " " * (-size % 32)
+        added += struct.pack("<Q", len(key)) + key.encode() + struct.pack("<IQ", 8, len(text)) + text.encode()
+    count, = struct.unpack_from("<Q", data, 16)
+    (folder / "named.gguf").write_bytes(data[:16] + struct.pack("<Q", count + len(keys)) + added + data[24:])
+    return folder / "named.gguf"
+
+
+def named_templates(folder):
+    """A model's other templates: for tools when there are tools, any by its name, and none when one is given."""
+    main, rag = "tokenizer.chat_template", "tokenizer.chat_template.rag"
+    path = with_keys(folder, {main: "main {{ messages | length }}{# #}", main + ".tool_use": "tools {{ tools | length }}{# #}",
+                              rag: "rag {{ documents[0].title }}{{ enable_thinking }}{# #}"})
+
+    def out(data, *more, code=0):
+        (folder / "m.json").write_text(json.dumps(data))
+        done = run_npu("chat-template", "-m", path, "--messages", folder / "m.json", *more, check=False)
+        assert done.returncode == code, done
+        return (done.stderr if code else done.stdout).decode().rstrip()
+
+    messages, tools = [user("x")], [{"type": "function", "function": {"name": "f"}}]
+    assert out(messages) == "main 1"
+    assert out({"messages": messages, "tools": None}) == "main 1"
+    assert out({"messages": messages, "tools": tools}) == "tools 1"
+    assert out({"messages": messages, "tools": tools, "chat_template": "default"}) == "main 1"
+    assert out({"messages": messages, "documents": [{"title": "T"}], "enable_thinking": False, "chat_template": "rag"}) == "rag TFalse"
+    assert "tokenizer.chat_template.nope" in out({"messages": messages, "chat_template": "nope"}, code=3)
+    (folder / "t").write_text("given {{ tools | length }}")
+    assert out({"messages": messages, "tools": tools}, "--template", folder / "t") == "given 1"
+    out({"messages": messages, "chat_template": "rag"}, "--template", folder / "t", code=3)
     (folder / "t").write_text(TEMPLATE)
 
 
@@ -118,7 +157,7 @@ def main():
     with tempfile.TemporaryDirectory() as d:
         folder = pathlib.Path(d)
         (folder / "t").write_text(TEMPLATE)
-        for part in (names_of_special_tokens, variables, one_answer, history):
+        for part in (names_of_special_tokens, variables, named_templates, one_answer, history):
             part(folder)
     print("ok")
 

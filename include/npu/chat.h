@@ -37,8 +37,10 @@ typedef struct npu_chat_prompt {
 NPU_API void npu_chat_prompt_clear(npu_chat_prompt *prompt);
 
 /* |json|: a list of messages, or an object with "messages" and what else the template knows ("tools",
- * "enable_thinking", …). add_generation_prompt is true unless given; bos_token, eos_token and their like are the
- * model's. On failure *out is {0}. INVALID ("chat.json": no such list or object; "chat.render", "chat.raised": the
+ * "documents", "enable_thinking", …). add_generation_prompt is true unless given; bos_token, eos_token and their like
+ * are the model's. With "tools" the model's template "tool_use" is taken, if it has one, and with "chat_template": NAME
+ * the one of that name (the key tokenizer.chat_template.NAME); a template given to npu_chat_create is the only one. On
+ * failure *out is {0}. INVALID ("chat.json": no such list or object; "chat.render", "chat.raised": the
  * template refused, with its own words), RANGE ("chat.limit"), NO_MEMORY. */
 NPU_API npu_status npu_chat_render(const npu_chat *chat, const char *json, size_t size, npu_chat_prompt *out,
                                    npu_error *err);

@@ -2,15 +2,20 @@
  * tokens.
  */
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/api.h"
 #include "chat/template.h"
 
+static const char template_key[] = "tokenizer.chat_template";
+
 struct npu_chat {
     const npu_model *model;
     npu_template *template;
+    bool own; /* the model's: it may have others by name */
 };
 
 npu_status npu_chat_create(const npu_model *model, const char *source, size_t size, npu_chat **out, npu_error *err) {
@@ -18,8 +23,9 @@ npu_status npu_chat_create(const npu_model *model, const char *source, size_t si
     *out = NULL;
     if (!model->tokenizer)
         return npu_fail(err, NPU_INVALID, "model.no_tokenizer", "the model was opened without its tokenizer");
-    if (!source) {
-        npu_status status = npu_gguf_get_str(model->gguf, "tokenizer.chat_template", &own, err);
+    bool is_own = source == NULL;
+    if (is_own) {
+        npu_status status = npu_gguf_get_str(model->gguf, template_key, &own, err);
         if (status == NPU_NOT_FOUND) return npu_fail(err, NPU_REFUSED, "chat.none", "the model has no chat template");
         if (status != NPU_OK) return status;
         source = own.data;
@@ -28,6 +34,7 @@ npu_status npu_chat_create(const npu_model *model, const char *source, size_t si
     npu_chat *chat = calloc(1, sizeof *chat);
     if (!chat) return npu_fail(err, NPU_NO_MEMORY, "chat.no_memory", "no memory for the chat template");
     chat->model = model;
+    chat->own = is_own;
     npu_status status = npu_template_create(source, size, &chat->template, err);
     if (status != NPU_OK) {
         npu_chat_free(chat);
@@ -110,15 +117,48 @@ static npu_status tokenize(const npu_tokenizer *tok, npu_chat_prompt *p, npu_err
     return NPU_OK;
 }
 
+/* The template that the variables ask for, *named to be freed, or NULL for the model's main one: "chat_template" names
+ * one; with "tools" it is the model's template for tool use, if there is one. */
+static npu_status named_template(const npu_chat *chat, const json_t *variables, npu_template **named, npu_error *err) {
+    const json_t *asked = json_object_get(variables, "chat_template"), *tools = json_object_get(variables, "tools");
+    const char *name = json_is_string(asked)           ? json_string_value(asked)
+                       : tools && !json_is_null(tools) ? "tool_use"
+                                                       : NULL;
+    char key[128];
+    npu_gguf_str source;
+    *named = NULL;
+    if (asked && !json_is_string(asked))
+        return npu_fail(err, NPU_INVALID, "chat.json", "\"chat_template\" is the name of one of the model's templates");
+    if (!name || (asked && !strcmp(name, "default"))) return NPU_OK;
+    if (asked && !chat->own)
+        return npu_fail(err, NPU_INVALID, "chat.json", "\"chat_template\" is there, and another template is given");
+    if (snprintf(key, sizeof key, "%s.%s", template_key, name) >= (int)sizeof key)
+        return npu_fail(err, NPU_INVALID, "chat.json", "\"chat_template\" is a very long name");
+    if (!chat->own || (!asked && !npu_gguf_find(chat->model->gguf, key))) return NPU_OK;
+    npu_status status = npu_gguf_get_str(chat->model->gguf, key, &source, err);
+    if (status == NPU_NOT_FOUND)
+        return npu_fail(err, NPU_REFUSED, "chat.none", "the model has no chat template \"%s\": no key %s", name, key);
+    if (status != NPU_OK) return status;
+    return npu_template_create(source.data, source.size, named, err);
+}
+
+static npu_status render(const npu_chat *chat, json_t *variables, npu_chat_prompt *out, npu_error *err) {
+    npu_template *named;
+    NPU_TRY(named_template(chat, variables, &named, err));
+    npu_status status =
+        npu_template_render(named ? named : chat->template, variables, NULL, &out->text, &out->size, &out->typed, err);
+    npu_template_free(named);
+    return status;
+}
+
 npu_status npu_chat_render(const npu_chat *chat, const char *json, size_t size, npu_chat_prompt *out, npu_error *err) {
     const npu_tokenizer *tok = chat->model->tokenizer;
     json_t *variables;
     *out = (npu_chat_prompt){0};
     NPU_TRY(parse(json, size, &variables, err));
-    npu_status status =
-        add_defaults(tok, variables)
-            ? npu_template_render(chat->template, variables, NULL, &out->text, &out->size, &out->typed, err)
-            : npu_fail(err, NPU_NO_MEMORY, "chat.no_memory", "no memory for the messages");
+    npu_status status = add_defaults(tok, variables)
+                            ? render(chat, variables, out, err)
+                            : npu_fail(err, NPU_NO_MEMORY, "chat.no_memory", "no memory for the messages");
     json_decref(variables);
     if (status == NPU_OK) status = tokenize(tok, out, err);
     if (status != NPU_OK) npu_chat_prompt_clear(out);
