@@ -3,18 +3,29 @@
  * Waiting is in three steps: a short spin (a decode step has several hundred barriers a few microseconds apart), then
  * yielding, and for idle workers sleep on a condition variable. The spin is left out when there are more threads than
  * cores, where it would only take time from the thread that is waited for. Waits inside a run never sleep: all threads
- * of a run are at work. Owns nothing but its threads; cpu.c knows instruction sets, not this file.
+ * of a run are at work.
+ *
+ * When other programs keep the cores busy, threads that wait for each other a thousand times a second get nothing done:
+ * whenever one has a core, another has lost its own (measured: two threads at a tenth of the speed of one). Waits that
+ * outlast the spin are therefore added up, and a run that mostly waits goes on with the calling thread alone, as do the
+ * runs of a while after it; then all threads are tried again.
  */
 #include "base/pool.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 enum { MAX_THREADS = 64, SPINS = 4000, YIELDS = 50, LINE = 128 };
+
+/* In nanoseconds: waits that are put up with in a run, and how long threads are left out, doubled each time. */
+enum { PATIENCE = 4000000, ALONE_FIRST = 100000000, ALONE_LAST = 1600000000 };
 
 typedef struct worker {
     npu_pool *pool;
@@ -28,12 +39,15 @@ struct npu_pool {
     _Alignas(LINE) atomic_uint arrived;    /* threads at the barrier */
     _Alignas(LINE) atomic_uint phase;      /* barriers passed */
     _Alignas(LINE) atomic_uint sleepers;
+    _Alignas(LINE) atomic_ullong waited; /* in this run, all threads, beyond the spin */
     atomic_int stop;
     void (*fn)(void *context, unsigned ith, unsigned nth);
     void *context;
     pthread_mutex_t mutex;
     pthread_cond_t wake;
     unsigned n_threads, spins;
+    unsigned width;                          /* threads in this run; written when no other thread runs */
+    uint64_t started, alone_until, alone_ns; /* alone_until 0: all threads run */
     worker workers[MAX_THREADS];
 };
 
@@ -46,13 +60,15 @@ static void relax(void) {
 }
 
 /* Until |*word| differs from |old|; returns it. */
-static unsigned wait_change(const npu_pool *pool, atomic_uint *word, unsigned old) {
+static unsigned wait_change(npu_pool *pool, atomic_uint *word, unsigned old) {
     unsigned now;
     for (unsigned i = 0; i < pool->spins; i++) {
         if ((now = atomic_load_explicit(word, memory_order_acquire)) != old) return now;
         relax();
     }
+    uint64_t since = npu_clock_ns();
     while ((now = atomic_load_explicit(word, memory_order_acquire)) == old) sched_yield();
+    atomic_fetch_add_explicit(&pool->waited, npu_clock_ns() - since, memory_order_relaxed);
     return now;
 }
 
@@ -91,7 +107,7 @@ static void *work(void *arg) {
     for (;;) {
         generation = wait_generation(pool, generation);
         if (atomic_load_explicit(&pool->stop, memory_order_relaxed)) return NULL;
-        pool->fn(pool->context, w->ith, pool->n_threads);
+        pool->fn(pool->context, w->ith, pool->width);
         atomic_fetch_sub_explicit(&pool->running, 1, memory_order_release);
     }
 }
@@ -175,26 +191,57 @@ unsigned npu_pool_threads(const npu_pool *pool) {
 }
 
 void npu_pool_run(npu_pool *pool, void (*fn)(void *context, unsigned ith, unsigned nth), void *context) {
-    if (pool->n_threads == 1) {
+    pool->width = 1;
+    if (pool->n_threads == 1 || (pool->alone_until && npu_clock_ns() < pool->alone_until)) {
         fn(context, 0, 1);
         return;
     }
+    bool tried_again = pool->alone_until != 0;
     pool->fn = fn;
     pool->context = context;
+    pool->width = pool->n_threads;
+    pool->started = npu_clock_ns();
+    pool->alone_until = 0;
+    atomic_store_explicit(&pool->waited, 0, memory_order_relaxed);
     atomic_store_explicit(&pool->running, pool->n_threads - 1, memory_order_relaxed);
     start_run(pool);
-    fn(context, 0, pool->n_threads);
+    fn(context, 0, pool->width);
     unsigned left = atomic_load_explicit(&pool->running, memory_order_acquire);
     while (left) left = wait_change(pool, &pool->running, left);
+    if (tried_again && !pool->alone_until) pool->alone_ns = 0;
 }
 
-void npu_pool_barrier(npu_pool *pool) {
-    if (pool->n_threads == 1) return;
+/* Threads that wait most of the time are worth less than one that never does. */
+static bool waits_too_much(npu_pool *pool) {
+    uint64_t waited = atomic_load_explicit(&pool->waited, memory_order_relaxed);
+    if (waited < PATIENCE) return false;
+    return 2 * waited > (2 * pool->width - 3) * (npu_clock_ns() - pool->started);
+}
+
+static void go_on_alone(npu_pool *pool) {
+    pool->alone_ns = pool->alone_ns ? pool->alone_ns * 2 : ALONE_FIRST;
+    if (pool->alone_ns > ALONE_LAST) pool->alone_ns = ALONE_LAST;
+    pool->alone_until = npu_clock_ns() + pool->alone_ns;
+    pool->width = 1;
+}
+
+static void meet(npu_pool *pool, bool may_shrink) {
+    if (pool->width == 1) return;
     unsigned phase = atomic_load_explicit(&pool->phase, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&pool->arrived, 1, memory_order_acq_rel) + 1 == pool->n_threads) {
+    if (atomic_fetch_add_explicit(&pool->arrived, 1, memory_order_acq_rel) + 1 == pool->width) {
+        if (may_shrink && waits_too_much(pool)) go_on_alone(pool);
         atomic_store_explicit(&pool->arrived, 0, memory_order_relaxed);
         atomic_store_explicit(&pool->phase, phase + 1, memory_order_release);
         return;
     }
     wait_change(pool, &pool->phase, phase);
+}
+
+void npu_pool_barrier(npu_pool *pool) {
+    meet(pool, false);
+}
+
+unsigned npu_pool_regroup(npu_pool *pool) {
+    meet(pool, true);
+    return pool->width;
 }

@@ -1,6 +1,7 @@
 /* One pool of threads per context. The caller's thread is thread 0 and takes part; the others spin for a short while,
  * then sleep. No work is queued: npu_pool_run gives the same function to all threads and returns when all have
- * returned.
+ * returned. When other programs keep the cores busy, it gives the function to the calling thread
+ * alone for a while.
  */
 #ifndef NPU_BASE_POOL_H
 #define NPU_BASE_POOL_H
@@ -17,10 +18,15 @@ npu_status npu_pool_create(unsigned n_threads, npu_pool **out, npu_error *err);
 void npu_pool_destroy(npu_pool *pool); /* NULL is fine */
 unsigned npu_pool_threads(const npu_pool *pool);
 
-/* Calls fn(context, ith, nth) on all threads. Not reentrant; from one thread at a time. No allocation. */
+/* Calls fn(context, ith, nth) on all threads, or on one: nth says how many. Not reentrant; from one thread at a time.
+ * No allocation. */
 void npu_pool_run(npu_pool *pool, void (*fn)(void *context, unsigned ith, unsigned nth), void *context);
 
 /* Inside fn: waits until all threads of the run have come here. */
 void npu_pool_barrier(npu_pool *pool);
+
+/* The same at a point where the work can be divided anew: returns how many threads go on, |nth| or 1. A thread whose
+ * number is not below it must return from fn. */
+unsigned npu_pool_regroup(npu_pool *pool);
 
 #endif

@@ -1,5 +1,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -58,6 +59,47 @@ static void the_barrier_holds(void **state) {
     }
 }
 
+typedef struct steps {
+    npu_pool *pool;
+    unsigned n, done[N], shrunk; /* steps; how often each was done; at which it shrank */
+    bool slow;
+} steps;
+
+/* A share of each step for each thread. Thread 1 is slow, as one is whose core another program has. */
+static void do_steps(void *context, unsigned ith, unsigned nth) {
+    steps *s = context;
+    for (unsigned i = 0; i < s->n; i++) {
+        if (s->slow && ith == 1) usleep(6000);
+        if (ith == 0) s->done[i] = nth;
+        unsigned left = npu_pool_regroup(s->pool);
+        if (ith == 0 && left < nth) s->shrunk = i + 1;
+        if (ith >= left) return;
+        nth = left;
+    }
+}
+
+/* A run that waits too much goes on alone, so do the next ones, and after a while all threads are back. */
+static void busy_cores(void **state) {
+    (void)state;
+    steps s = {.n = 20, .slow = true};
+    npu_error err = {0};
+    assert_int_equal(npu_pool_create(2, &s.pool, &err), NPU_OK);
+    npu_pool_run(s.pool, do_steps, &s);
+    assert_in_range(s.shrunk, 1, 10);
+    assert_int_equal(s.done[0], 2);
+    assert_int_equal(s.done[s.n - 1], 1);
+    s.n = 1;
+    npu_pool_run(s.pool, do_steps, &s);
+    assert_int_equal(s.done[0], 1);
+    s.slow = false;
+    for (int i = 0; i < 200 && s.done[0] == 1; i++) {
+        usleep(10000);
+        npu_pool_run(s.pool, do_steps, &s);
+    }
+    assert_int_equal(s.done[0], 2);
+    npu_pool_destroy(s.pool);
+}
+
 static void sleepers_wake(void **state) {
     (void)state;
     shared s = {0};
@@ -104,9 +146,8 @@ static void cost_of_a_run(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_thread_runs_once), cmocka_unit_test(the_barrier_holds),
-        cmocka_unit_test(sleepers_wake),          cmocka_unit_test(odd_sizes),
-        cmocka_unit_test(cost_of_a_run),
+        cmocka_unit_test(every_thread_runs_once), cmocka_unit_test(the_barrier_holds), cmocka_unit_test(busy_cores),
+        cmocka_unit_test(sleepers_wake),          cmocka_unit_test(odd_sizes),         cmocka_unit_test(cost_of_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/api.h"
+#include "base/clock.h"
 #include "base/mapfile.h"
 #include "cli/profile.h"
 #include "target/target.h"
@@ -276,9 +276,7 @@ void cli_close(cli_session *session) {
 }
 
 double cli_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return (double)npu_clock_ns() * 1e-9;
 }
 
 uint64_t cli_peak_memory(void) {

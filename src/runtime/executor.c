@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "runtime/executor_internal.h"
 #include "runtime/graph_internal.h"
 
@@ -135,12 +135,6 @@ void *npu_executor_data(npu_executor *x, uint32_t graph, npu_t tensor) {
     return x->graphs[graph].buffers[t->buffer]->data + t->offset;
 }
 
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Device buffers are the only ones that ever need a sync: the host works on the device's memory. */
 static npu_status run_syncs(npu_executor *x, const npu__bound *b, const npu__segment *s, const npu_step *step,
                             npu_error *err) {
@@ -149,10 +143,11 @@ static npu_status run_syncs(npu_executor *x, const npu__bound *b, const npu__seg
         npu_tensor t = npu_tensor_at_step(&b->graph->tensors[b->syncs[i].tensor], step);
         npu_buffer *buffer = b->buffers[t.buffer];
         uint64_t bytes = npu_tensor_extent(&t);
-        uint64_t start = x->profile ? now_ns() : 0;
+        uint64_t start = x->profile ? npu_clock_ns() : 0;
         NPU_TRY(buffer->owner->ops->buffer_sync(buffer->owner, buffer, t.offset, bytes, b->syncs[i].dir, err));
         if (x->profile)
-            *(b->syncs[i].dir == NPU_SYNC_TO_DEVICE ? &phases.launch_ns : &phases.readback_ns) += now_ns() - start;
+            *(b->syncs[i].dir == NPU_SYNC_TO_DEVICE ? &phases.launch_ns : &phases.readback_ns) +=
+                npu_clock_ns() - start;
         *(b->syncs[i].dir == NPU_SYNC_TO_DEVICE ? &x->counters.bytes_to_device : &x->counters.bytes_to_host) += bytes;
     }
     x->counters.syncs += s->n_syncs > 0;
@@ -180,7 +175,7 @@ static stopwatch start_watch(const npu_executor *x, const npu_target *target) {
     stopwatch w = {0};
     if (!x->profile) return w;
     if (target->ops->phases) target->ops->phases(target, &w.phases);
-    w.start = now_ns();
+    w.start = npu_clock_ns();
     return w;
 }
 
@@ -200,7 +195,7 @@ static void report(npu_executor *x, const npu_target *target, const npu_batch *b
                                .layer = batch->ops[0].layer == NPU_NO_LAYER ? UINT32_MAX : batch->ops[0].layer,
                                .rows = batch->step.rows[NPU_ROWS_STEP],
                                .ops = batch->n_ops,
-                               .ns = now_ns() - w->start,
+                               .ns = npu_clock_ns() - w->start,
                                .is_fallback = x->params.device && target == x->params.host};
     npu_target_phases now = *done;
     if (target->ops->phases) target->ops->phases(target, &now);
@@ -219,13 +214,13 @@ static npu_status submit(npu_executor *x, npu_target *target, npu_batch *batch, 
     npu_target_phases phases = {0};
     stopwatch w = start_watch(x, target);
     NPU_TRY(target->ops->submit(target, batch, &event, err));
-    uint64_t submitted = x->profile ? now_ns() : 0;
+    uint64_t submitted = x->profile ? npu_clock_ns() : 0;
     NPU_TRY(target->ops->wait(target, event, err));
     x->counters.batches++;
     if (!x->profile) return NPU_OK;
     if (target == x->params.device) {
         phases.launch_ns = submitted - w.start;
-        phases.wait_ns = now_ns() - submitted;
+        phases.wait_ns = npu_clock_ns() - submitted;
     }
     report(x, target, batch, &w, &phases);
     return NPU_OK;

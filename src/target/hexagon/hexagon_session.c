@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "target/hexagon/hexagon_rpc.h"
 
 enum { DEPTH = 32, ECHO_TIMEOUT_US = 500000, QUEUE_BYTES = DEPTH * 128 + 1024 };
@@ -30,9 +30,7 @@ struct npu_hex_session {
 };
 
 static uint64_t now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+    return npu_clock_ns() / 1000;
 }
 
 const npu_hw *npu_hex_session_hw(const npu_hex_session *s) {

@@ -45,9 +45,9 @@ static void run_ops(void *context, unsigned ith, unsigned nth) {
             r->status = status;
             r->error = error;
         }
-        if (i + 1 < batch->n_ops) npu_pool_barrier(r->host->pool);
+        if (i + 1 < batch->n_ops) call.nth = npu_pool_regroup(r->host->pool);
         /* Of this op, not of a later one that a faster thread may have failed by now: all threads leave together. */
-        if (atomic_load(&r->failed) == i + 1) return;
+        if (atomic_load(&r->failed) == i + 1 || ith >= call.nth) return;
     }
 }
 
