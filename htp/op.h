@@ -26,6 +26,11 @@ htp_op_fn htp_rope_table, htp_rope, htp_flash_attn;
 
 void htp_op_fail(htp_op *o, uint32_t code, uint32_t index);
 
+/* Whether any thread has failed so far. */
+static inline int htp_op_failed(const htp_op *o) {
+    return __atomic_load_n(&o->code, __ATOMIC_RELAXED) != NPU_WIRE_OK;
+}
+
 static inline uint8_t *htp_op_vtcm(const htp_op *o, unsigned thread) {
     return o->session->vtcm + thread * ((const npu_kernel_head *)o->kernel)->vtcm_thread_bytes;
 }

@@ -326,7 +326,10 @@ def terminal():
         end = time.monotonic() + 60
         while seen.count(what) < times and time.monotonic() < end:
             if select.select([fd], [], [], 1)[0]:
-                seen += os.read(fd, 4096)
+                try:
+                    seen += os.read(fd, 4096)
+                except OSError:  # the program has ended
+                    break
         assert seen.count(what) >= times, seen
     for keys, what, times in ((b"dropped\x03", b"> ", 2), (b"kept\n", b"max-tokens reached]", 1), (b"\x03", b"> ", 4),
                               (b"QZXJ" * 50 + b"\n", b"[run.ctx_too_small]", 1), (b"\x03", b"> ", 6),

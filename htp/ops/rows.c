@@ -25,7 +25,7 @@ static uint32_t load_row(const htp_rows *r, const htp_unit *u, htp_dma *dma, uin
 
 /* Out of the slot that was loaded into: a plain row needs no work. */
 static uint32_t store_row(const htp_rows *r, const htp_unit *u, htp_dma *dma, const uint8_t *out) {
-    if (r->o->code != NPU_WIRE_OK) return 0;
+    if (htp_op_failed(r->o)) return 0;
     htp_dma_push(dma, r->o->dst_data[0] + u->row * r->o->dst[0].nb[1], out - r->k->in_bytes[0], u->values * 4);
     return 1;
 }
@@ -85,7 +85,7 @@ static void dequantise(const htp_rows *r, const htp_unit *u, const uint8_t *cons
     HVX_Vector *y = (HVX_Vector *)out;
     uint32_t blocks = u->values / 32;
     (void)work;
-    if (r->o->code != NPU_WIRE_OK) return;
+    if (htp_op_failed(r->o)) return;
     for (uint32_t b = 0; b < blocks; b += 4) {
         if (f->bits == 8) {
             expand(codes[b / 4], f, scales, minima, b, blocks, y);
@@ -100,7 +100,7 @@ static void dequantise(const htp_rows *r, const htp_unit *u, const uint8_t *cons
 }
 
 static uint32_t store_out(const htp_rows *r, const htp_unit *u, htp_dma *dma, const uint8_t *out) {
-    if (r->o->code != NPU_WIRE_OK) return 0;
+    if (htp_op_failed(r->o)) return 0;
     htp_dma_push(dma, r->o->dst_data[0] + u->row * r->o->dst[0].nb[1], out, u->values * 4);
     return 1;
 }

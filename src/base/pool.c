@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -152,6 +153,18 @@ unsigned npu_pool_cores(void) {
     return cores ? cores : 1;
 }
 
+/* Signals that somebody sends go to the program's own threads; a worker takes only those that it causes itself. */
+static int start_worker(worker *w) {
+    static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&blocked, own[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    int failed = pthread_create(&w->thread, NULL, work, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
 npu_status npu_pool_create(unsigned n_threads, npu_pool **out, npu_error *err) {
     *out = NULL;
     unsigned cores = npu_pool_cores();
@@ -166,7 +179,7 @@ npu_status npu_pool_create(unsigned n_threads, npu_pool **out, npu_error *err) {
     pthread_cond_init(&pool->wake, NULL);
     for (unsigned i = 1; i < n_threads; i++) {
         pool->workers[i] = (worker){.pool = pool, .ith = i};
-        if (pthread_create(&pool->workers[i].thread, NULL, work, &pool->workers[i])) {
+        if (start_worker(&pool->workers[i])) {
             npu_pool_destroy(pool);
             return npu_fail(err, NPU_NO_MEMORY, "pool.thread", "thread %u of %u can't be started", i + 1, n_threads);
         }

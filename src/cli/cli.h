@@ -2,7 +2,7 @@
 #ifndef NPU_CLI_H
 #define NPU_CLI_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ struct json_t;
 int cli_print_json(struct json_t *root, size_t flags);
 
 /* Set by Ctrl-C; commands that generate poll it. */
-extern volatile sig_atomic_t cli_interrupted;
+extern atomic_int cli_interrupted;
 void cli_catch_interrupt(void);
 
 /* Turns SIGBUS on a mapped file that shrank into one line and exit code 1. */

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "cli/profile.h"
 #include "target/target.h"
 
-volatile sig_atomic_t cli_interrupted;
+atomic_int cli_interrupted;
 
 static void print_error(const char *format, va_list args) {
     fflush(stdout);

@@ -36,19 +36,21 @@ static int low_unmap(void *memory, size_t bytes) {
     return munmap((uint8_t *)memory - PAGE, bytes + 2 * PAGE);
 }
 
+static pthread_t started[1024]; /* by id, used again once joined */
+
 int qurt_thread_create(qurt_thread_t *thread, qurt_thread_attr_t *attr, void (*entry)(void *), void *argument) {
-    static pthread_t threads[1024];
     static unsigned n;
     (void)attr;
     *thread = n++ % 1024;
-    return pthread_create(&threads[*thread], NULL, (void *(*)(void *))(void *)entry, argument) ? 12 : 0;
+    return pthread_create(&started[*thread], NULL, (void *(*)(void *))(void *)entry, argument) ? 12 : 0;
 }
 void qurt_thread_exit(int status) {
     pthread_exit((void *)(intptr_t)status);
 }
 int qurt_thread_join(qurt_thread_t thread, int *status) {
-    (void)thread, (void)status; /* workers have no state of ours left when they say they quit */
-    usleep(1000);
+    void *result;
+    if (pthread_join(started[thread], &result)) return 17;
+    *status = (int)(intptr_t)result;
     return 0;
 }
 qurt_thread_t qurt_thread_get_id(void) {
