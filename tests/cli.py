@@ -107,7 +107,7 @@ def needs_npu():
     for npu in ([], ["--device", "npu"], ["--npu-target", "hexagon"]):
         expect(0, "plan", "-m", MODEL, "--arch", "v73", *npu, out="Hexagon v73 (planned)")
     expect(2, "run", "-m", MODEL, "-p", "x", "--driver", "sim", says="--driver sim needs --npu-target")
-    for command, flag in (("plan", "--timeout"), ("plan", "--kernels"), ("devices", "--kernels"), ("devices", "--device"),
+    for command, flag in (("plan", "--profile"), ("devices", "--kernels"), ("devices", "--device"),
                           ("conform", "--kv"), ("conform", "--plan"), ("conform", "--no-fallback"), ("conform", "--fast")):
         expect(2, command, flag, says=f"npu {command} has no flag {flag}")
 

@@ -97,7 +97,7 @@ npu_status npu__api_derive(npu_model *m, const npu_context_params *p, const npu_
                                 .prefill = &instance->graphs[NPU_GRAPH_PREFILL],
                                 .source = &instance->source,
                                 .target = target,
-                                .target_params = &target_params,
+                                .target_params = p->plan_path ? NULL : &target_params,
                                 .kernels_dir = p->kernels_dir,
                                 .caps = *caps,
                                 .settings = instance->settings};

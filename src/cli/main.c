@@ -10,7 +10,7 @@
 
 enum {
     PLAN_GROUPS = CLI_MODEL | CLI_CONTEXT | CLI_CPU | CLI_PLACE | CLI_DEVICE,
-    CONTEXT_GROUPS = PLAN_GROUPS | CLI_SUBMIT,
+    CONTEXT_GROUPS = PLAN_GROUPS | CLI_SUBMIT | CLI_PROFILE,
 };
 
 static const cli_command commands[] = {
@@ -25,8 +25,8 @@ static const cli_command commands[] = {
     {"eval", "", "perplexity of a text, and distance from the exact mode", CONTEXT_GROUPS | CLI_EVAL | CLI_JSON, 0,
      cli_eval},
     {"info", "FILE", "what a model file holds", CLI_JSON, 1, cli_info},
-    {"plan", "", "print or write what runs where, and why", PLAN_GROUPS | CLI_ARCH | CLI_PLAN | CLI_OUTPUT, 0,
-     cli_plan},
+    {"plan", "", "print or write what runs where, and why; --diff A B: compare two plans",
+     PLAN_GROUPS | CLI_SUBMIT | CLI_ARCH | CLI_PLAN | CLI_OUTPUT, 0, cli_plan, 1},
     {"devices", "", "what this machine has; opens no session", CLI_DEVICE | CLI_ARCH | CLI_JSON, 0, cli_devices},
     {"conform", "", "compare every op of a target with the host reference",
      CLI_PLACE | CLI_DEVICE | CLI_SUBMIT | CLI_CPU | CLI_CONFORM | CLI_SEED, 0, cli_conform},

@@ -119,7 +119,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *ou
         if (!only_operands && !strcmp(argv[i], "--")) {
             only_operands = true;
         } else if (only_operands || argv[i][0] != '-' || !argv[i][1]) {
-            if (out->n_positional == command->positional)
+            if (out->n_positional == command->positional + command->optional)
                 return cli_usage("npu %s: '%s' is one operand too many", command->name, argv[i]);
             out->positional[out->n_positional++] = argv[i];
         } else {

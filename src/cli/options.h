@@ -35,6 +35,8 @@ enum {
     CLI_PLACE = 1 << 21,  /* NPU or CPU */
     CLI_SUBMIT = 1 << 22, /* of those that open a session with an NPU */
     CLI_CPU = 1 << 23,
+    CLI_PROFILE = 1 << 24,
+    CLI_GATE = 1 << 25,
 };
 
 enum { CLI_LIST_MAX = 32, CLI_POSITIONAL_MAX = 2 };
@@ -66,8 +68,9 @@ typedef struct cli_command {
     const char *operands; /* "FILE" or "" */
     const char *summary;
     uint32_t groups;
-    int positional;                         /* how many operands it takes, exactly */
+    int positional;                         /* how many operands it needs */
     int (*run)(const cli_options *options); /* returns the exit code */
+    int optional;                           /* how many more it may have */
 } cli_command;
 
 /* Parses argv after the command's name into |out|. Returns 0, or prints one line to stderr and returns CLI_EXIT_USAGE.

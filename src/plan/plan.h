@@ -35,7 +35,7 @@ typedef struct npu_plan_kernel {
 } npu_plan_kernel;
 
 /* A product as a gemv-class target carries it out: some or all results of one op, side by side, from one weight image.
- * Layers of the same shape share a design. */
+ * Layers of the same shape share a design; npu_gemv_args.role is its index. */
 typedef struct npu_plan_design {
     uint16_t role;                          /* "qkv" when fused; "q", "k" and "v" when split */
     uint16_t first, n_splits;               /* which results of the op */
@@ -60,7 +60,7 @@ typedef struct npu_plan_entry {
     uint16_t n_splits;                      /* results of a product, side by side in N: q, k and v; gate and up */
     uint16_t n_designs;                     /* 0 = the target runs the op as it is, or the host does */
     uint32_t splits[NPU_PLAN_MAX_SPLITS];
-    uint16_t designs[NPU_PLAN_MAX_SPLITS]; /* in the plan's designs: one for all results, or one for each */
+    uint16_t designs[NPU_PLAN_MAX_SPLITS]; /* in the plan's designs; together they make all results */
 } npu_plan_entry;
 
 typedef struct npu_plan_settings {
@@ -97,7 +97,8 @@ typedef struct npu_plan_request {
     const npu_graph *decode, *prefill;
     const npu_weight_source *source;
     const npu_target_ops *target;
-    const npu_target_params *target_params; /* for the target's design hook */
+    const npu_target_params *target_params; /* for the target's design hook, which is not asked without them: that is
+                                             * enough to hold another plan against this one */
     const char *kernels_dir;
     npu_caps caps;
     npu_plan_settings settings;
@@ -121,6 +122,11 @@ npu_status npu_plan_check(const npu_plan *given, const npu_plan *derived, npu_er
 /* The part of it that concerns the device: plan.target, plan.generation, plan.caps. */
 npu_status npu_plan_check_caps(const npu_plan *plan, const char *target, const npu_caps *caps, npu_error *err);
 
+/* Calls |line| with a text for each difference of two plans, what layers have in common once; |*n| says how many. */
+typedef void npu_plan_line_fn(void *user, const char *text);
+npu_status npu_plan_diff(const npu_plan *a, const npu_plan *b, npu_plan_line_fn *line, void *user, uint32_t *n,
+                         npu_error *err);
+
 /* Whether the manifest of a kernels folder, |n| kernels |have|, has what the plan says: else plan.kernel_missing,
  * plan.kernel_shape (another role, shape, kind or layout) or plan.kernel_hash, each with the kernel's name. For open.
  */
@@ -129,10 +135,6 @@ npu_status npu_plan_check_kernels(const npu_plan *plan, const npu_plan_kernel *h
 /* The residency key of an entry's design, for npu_gemv_args.wkey: (layer, design's role) in one number. A target keeps
  * its images under that key and the design's image kind. */
 int64_t npu_plan_residency(const npu_plan_entry *entry, const npu_plan_design *design);
-
-/* The design by which a plan makes the product that npu_gemv_args names by |layer| and |role|; NULL when it has none.
- */
-const npu_plan_design *npu_plan_find_design(const npu_plan *plan, unsigned layer, unsigned role);
 
 /* For a target's design hook, while a plan is being made. Equal kernels and designs are kept once; |*index| is the
  * place. A design is added to |entry|, whose bytes grow by its image. REFUSED (plan.designs): more than there is room

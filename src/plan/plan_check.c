@@ -75,15 +75,29 @@ static npu_status check_settings(const npu_plan_settings *a, const npu_plan_sett
     return NPU_OK;
 }
 
+static bool same_weights(const npu_plan_entry *x, const npu_plan_entry *y) {
+    if (x->type != y->type || x->n_tensors != y->n_tensors || x->n_splits != y->n_splits) return false;
+    for (unsigned i = 0; i < x->n_tensors; i++)
+        if (strcmp(x->tensors[i], y->tensors[i]) != 0) return false;
+    return !memcmp(x->splits, y->splits, sizeof x->splits);
+}
+
+/* Padding, image and bytes of an entry with designs come from kernels that the target holds against its own. */
+static const char *what_differs(const npu_plan_entry *x, const npu_plan_entry *y) {
+    if (x->layer != y->layer || x->role != y->role || x->code != y->code) return "another op";
+    if (x->real_k != y->real_k || x->real_n != y->real_n) return "other dims";
+    if (!same_weights(x, y)) return "other weights";
+    if (x->on_device && !y->on_device) return "the device, which does not take it";
+    if (x->n_designs) return NULL;
+    if (x->K != y->K || x->N != y->N) return "other dims";
+    if (strcmp(x->image, y->image) != 0) return "another image kind";
+    return x->bytes != y->bytes ? "other bytes of weights" : NULL;
+}
+
 static npu_status check_entries(const npu_plan *a, const npu_plan *b, npu_error *err) {
     for (uint32_t i = 0; i < a->n_entries; i++) {
-        const npu_plan_entry *x = &a->entries[i], *y = &b->entries[i];
-        const char *what = x->layer != y->layer || x->role != y->role || x->code != y->code ? "another op"
-                           : x->K != y->K || x->N != y->N                                   ? "other dims"
-                           : x->type != y->type || x->bytes != y->bytes                     ? "other weights"
-                           : strcmp(x->image, y->image) != 0                                ? "another image kind"
-                           : x->on_device && !y->on_device ? "the device, which does not take it"
-                                                           : NULL;
+        const npu_plan_entry *y = &b->entries[i];
+        const char *what = what_differs(&a->entries[i], y);
         if (what)
             return npu_fail(err, NPU_REFUSED, "plan.entry", "entry %u (layer %d, %s): the plan has %s%s%s", i,
                             y->layer == NPU_NO_LAYER ? -1 : (int)y->layer, npu_role_name(y->role), what,

@@ -87,6 +87,7 @@ static void keep_state_together(npu_plan *p, const npu_graph *g) {
  * coarse ops and the like are asked for by the target's design hook. */
 static npu_caps needs_of(const npu_plan *p) {
     npu_caps needs = p->caps;
+    needs.device[0] = 0;
     needs.t2_expansion = needs.gdn = needs.attn = needs.lm_head = needs.int8_kv = needs.bit_exact = false;
     if (p->settings.decode_rows < needs.max_rows) needs.max_rows = p->settings.decode_rows;
     if (p->settings.prefill_rows < needs.prefill_rows) needs.prefill_rows = p->settings.prefill_rows;
@@ -95,7 +96,7 @@ static npu_caps needs_of(const npu_plan *p) {
 
 /* A target without submit runs only what it has designs for. */
 static npu_status add_designs(npu_plan *p, const npu_plan_request *r, npu_error *err) {
-    if (!r->target || r->target->submit) return NPU_OK;
+    if (!r->target || r->target->submit || !r->target_params) return NPU_OK;
     if (r->target->design) NPU_TRY(r->target->design(r->target_params, &r->caps, r->kernels_dir, p, err));
     for (uint32_t i = 0; i < p->n_entries; i++)
         if (p->entries[i].on_device && !p->entries[i].n_designs)

@@ -82,15 +82,6 @@ int64_t npu_plan_residency(const npu_plan_entry *entry, const npu_plan_design *d
     return (int64_t)entry->layer << 16 | design->role;
 }
 
-const npu_plan_design *npu_plan_find_design(const npu_plan *plan, unsigned layer, unsigned role) {
-    for (uint32_t i = 0; i < plan->n_entries; i++) {
-        const npu_plan_entry *e = &plan->entries[i];
-        for (unsigned k = 0; e->layer == layer && k < e->n_designs; k++)
-            if (plan->designs[e->designs[k]].role == role) return &plan->designs[e->designs[k]];
-    }
-    return NULL;
-}
-
 static npu_status check_kernel(const npu_plan_kernel *want, const npu_plan_kernel *have, npu_error *err) {
     if (!same_shape(want, have))
         return npu_fail(

@@ -240,8 +240,7 @@ static void read_designs_of(reader *r, const json_t *o, const npu_plan *p, npu_p
         next += d->n_splits;
         e->designs[e->n_designs++] = (uint16_t)index;
     }
-    if (e->n_designs && (next != e->n_splits || (e->n_designs > 1 && e->n_designs != e->n_splits)))
-        bad(r, "entries", "designs", "do not make up the op's results");
+    if (e->n_designs && next != e->n_splits) bad(r, "entries", "designs", "do not make up the op's results");
 }
 
 /* A list's place in memory, one element more than it has; NULL when that fails. */

@@ -90,7 +90,7 @@ typedef npu_status npu_tiles_fn(void *user, unsigned layer, unsigned role, uint8
 
 /* One projection, the op every target has: out[M][N] = x[M][K] * W[K][N]. */
 typedef struct npu_gemv_args {
-    unsigned role; /* with |layer| it names a design of the plan: npu_plan_find_design */
+    unsigned role; /* index into the plan's design table: plan->designs */
     unsigned layer;
     uint32_t M, K, N;
     const float *x;       /* M x K, row-major, contiguous */
@@ -195,6 +195,9 @@ typedef struct npu_target_ops {
 
     /* Optional. */
     void (*count)(const npu_target *target, npu_target_counters *out);
+
+    /* Optional: what opening and loading found out beyond that the plan fits, a line each, for npu plan --check. */
+    void (*report)(const npu_target *target, void (*line)(void *user, const char *text), void *user);
 
     /* Optional: where the time of all calls since it was opened went. The executor takes differences, so that a target
      * only adds up and knows no roles. Without it the executor measures launch and wait itself. */

@@ -1,0 +1,109 @@
+#include "cli/plan_print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/format.h"
+
+static const char *op_name(const npu_plan_entry *e) {
+    const npu_op_info *op = npu_op_find(e->code);
+    return op ? op->name : "?";
+}
+
+static void print_place(const npu_plan *p, bool device) {
+    uint32_t n = 0;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < p->n_entries; i++) {
+        if (p->entries[i].on_device != device) continue;
+        n++;
+        bytes += p->entries[i].bytes;
+    }
+    if (!device || n)
+        printf("  on the %s: %u of %u ops, %.1f MB of weights\n", device ? "NPU" : "CPU", n, p->n_entries,
+               (double)bytes / 1e6);
+}
+
+/* Ops that stay on the CPU beside an NPU, each role once with the reason. */
+static void print_reasons(const npu_plan *p) {
+    bool *said = calloc(p->n_entries + 1, sizeof *said);
+    if (!said) return;
+    for (uint32_t i = 0; i < p->n_entries; i++) {
+        const npu_plan_entry *e = &p->entries[i];
+        unsigned n = 0;
+        if (e->on_device || said[i]) continue;
+        for (uint32_t k = i; k < p->n_entries; k++) {
+            const npu_plan_entry *other = &p->entries[k];
+            if (other->on_device || other->role != e->role || other->code != e->code || strcmp(other->why, e->why) != 0)
+                continue;
+            said[k] = true;
+            n++;
+        }
+        printf("    %-14s %-12s %4u x  %s\n", npu_role_name(e->role), op_name(e), n, e->why);
+    }
+    free(said);
+}
+
+static void print_summary(const npu_plan *p) {
+    static const char *const modes[] = {"", "exact mode, ", "fast mode, "};
+    const npu_plan_settings *s = &p->settings;
+    bool beside = strcmp(p->target, "host") != 0;
+    printf("%s (%s), %u layers, for %s: %s\n", p->model_name, p->architecture, p->n_layers, p->target, p->caps.device);
+    print_place(p, true);
+    print_place(p, false);
+    if (beside) print_reasons(p);
+    printf("  memory: weights %.1f MB, KV cache %.1f MB, intermediate results %.1f MB, inputs and logits %.1f MB\n",
+           (double)p->weight_bytes / 1e6, (double)p->state_bytes / 1e6, (double)p->compute_bytes / 1e6,
+           (double)p->io_bytes / 1e6);
+    printf(
+        "  settings: %scontext %u, %u sequence%s, KV cache %s, up to %u rows a step when decoding and %u of a prompt\n",
+        modes[s->mode], s->ctx, s->n_seq, s->n_seq == 1 ? "" : "s", npu_format_name(s->kv_type), s->decode_rows,
+        s->prefill_rows);
+    printf("  plan %s\n", p->hash);
+}
+
+static void print_facts(const npu_plan *p) {
+    puts("\nmodel facts, each with the key in the file that says so:");
+    for (uint32_t i = 0; i < p->n_facts; i++)
+        printf("  %-24s %-20s %s\n", p->facts[i].name, p->facts[i].value, p->facts[i].key);
+}
+
+static void print_designs(const npu_plan *p) {
+    if (!p->n_designs) return;
+    printf("\ndesigns, how products are carried out (docs/plan.md):\n%6s  %-10s %6s %7s %7s %7s %8s %10s  %-12s %s\n",
+           "design", "role", "K", "N", "real K", "real N", "Hadamard", "KiB", "image",
+           "kernels for decoding, for prompts");
+    for (uint32_t i = 0; i < p->n_designs; i++) {
+        const npu_plan_design *d = &p->designs[i];
+        const uint16_t uses[] = {d->decode_kernel, d->prefill_kernel};
+        printf("%6u  %-10s %6u %7u %7u %7u %8u %10.1f  %-12s", i, npu_role_name(d->role), d->K, d->N, d->real_k,
+               d->real_n, d->hadamard, (double)d->bytes / 1024, d->image);
+        for (int k = 0; k < 2; k++)
+            printf("%s%s", k ? ", " : " ", uses[k] == NPU_PLAN_NO_KERNEL ? "-" : p->kernels[uses[k]].file);
+        putchar('\n');
+    }
+    printf("\nkernels, from the manifest:\n%-40s %-10s %5s %6s %7s  %-12s %s\n", "file", "role", "M", "K", "N", "kind",
+           "SHA-256");
+    for (uint32_t i = 0; i < p->n_kernels; i++) {
+        const npu_plan_kernel *k = &p->kernels[i];
+        printf("%-40s %-10s %5u %6u %7u  %-12s %.16s...\n", k->file, npu_role_name(k->role), k->M, k->K, k->N, k->kind,
+               k->sha256);
+    }
+}
+
+static void print_entry(const npu_plan_entry *e) {
+    char layer[8];
+    snprintf(layer, sizeof layer, e->layer == NPU_NO_LAYER ? "-" : "%u", e->layer);
+    printf("%5s  %-14s %-10s %-7s %6u %7u %10.1f  %-6s %s\n", layer, npu_role_name(e->role), op_name(e),
+           e->n_tensors ? npu_format_name(e->type) : "-", e->K, e->N, (double)e->bytes / 1024,
+           e->on_device ? "device" : "host", e->on_device ? e->image : e->why);
+}
+
+void cli_print_plan(const npu_plan *p) {
+    print_summary(p);
+    print_facts(p);
+    print_designs(p);
+    printf("\nevery op, in order:\n%5s  %-14s %-10s %-7s %6s %7s %10s  %-6s %s\n", "layer", "role", "op", "type", "K",
+           "N", "KiB", "where", "image or why");
+    for (uint32_t i = 0; i < p->n_entries; i++) print_entry(&p->entries[i]);
+}
