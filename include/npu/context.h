@@ -39,10 +39,12 @@ typedef struct npu_context_params {
     const char *npu_target;  /* NULL = the CPU alone; else a name as `npu devices` lists them */
     const char *driver;      /* NULL = "auto", which never is an emulator */
     const char *kernels_dir; /* where the target's programs are; NULL = as installed */
-    const char *plan_path;   /* a plan file to obey; NULL = derive one */
-    const char *const *emu;  /* "key=value" settings of an emulated device, NULL-terminated */
-    double timeout_s;        /* how long one submit may take on a device; 0 = its driver's: 5, emulated ones more */
-    bool no_fallback;        /* refuse a plan that leaves an op to the CPU */
+    const char *cache_dir; /* where a target may keep what it made, e.g. kernels for emulated devices; NULL = nowhere */
+    const char *plan_path; /* a plan file to obey; NULL = derive one */
+    const char *const *emu; /* "key=value" settings of an emulated device, NULL-terminated */
+    double timeout_s;       /* how long one submit may take on a device; 0 = its driver's: 5, emulated ones more */
+    bool no_fallback;       /* refuse a plan that leaves an op to the CPU */
+    bool no_wait;           /* another process holds the device: fail at once instead of waiting */
 
     /* Called between batches of ops while decoding, from the decoding thread; true ends the call with CANCELLED. */
     bool (*cancelled)(void *user);

@@ -14,7 +14,9 @@ npu_target_params npu__api_target_params(const npu_context_params *p) {
                                .n_threads = p->threads,
                                .cpu_level = p->cpu_level,
                                .driver = p->driver,
+                               .cache_dir = p->cache_dir,
                                .timeout_s = p->timeout_s,
+                               .no_wait = p->no_wait,
                                .emu = p->emu};
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,6 +66,15 @@ static int finish(int code) {
     return cli_error("can't write to standard output: %s", why ? strerror(why) : "output was lost");
 }
 
+/* Where generated files are kept, as the XDG rules say; a name that is not absolute counts for nothing. */
+static void find_cache(cli_options *o) {
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n = xdg && xdg[0] == '/'     ? snprintf(o->cache, sizeof o->cache, "%s/npu", xdg)
+            : home && home[0] == '/' ? snprintf(o->cache, sizeof o->cache, "%s/.cache/npu", home)
+                                     : 0;
+    if (n >= (int)sizeof o->cache) o->cache[0] = 0;
+}
+
 static int run(const cli_command *command, int argc, char **argv) {
     if (argc > 0 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"))) {
         cli_print_help(command);
@@ -73,6 +83,7 @@ static int run(const cli_command *command, int argc, char **argv) {
     cli_options options;
     int bad = cli_parse(command, argc, argv, &options);
     if (bad || cli_emu_help(&options, &bad)) return bad;
+    find_cache(&options);
     cli_catch_shrunk_file();
     return command->run(&options);
 }

@@ -61,6 +61,7 @@ typedef struct cli_options {
 #include "cli/options.def"
     const char *positional[CLI_POSITIONAL_MAX];
     int n_positional;
+    char cache[1024]; /* the user's cache folder of this program, from the environment; "" = none */
 } cli_options;
 
 typedef struct cli_command {

@@ -145,10 +145,12 @@ npu_context_params cli_context_params(const cli_options *o) {
         .npu_target = o->npu_target,
         .driver = o->driver,
         .kernels_dir = o->kernels,
+        .cache_dir = o->cache[0] ? o->cache : NULL,
         .plan_path = o->plan,
         .emu = o->emu[0] ? o->emu : NULL,
         .timeout_s = o->timeout,
         .no_fallback = o->no_fallback,
+        .no_wait = o->no_wait,
         .cancelled = is_interrupted,
     };
     if (isatty(STDERR_FILENO) && !o->quiet) p.progress = show_progress;
@@ -159,7 +161,7 @@ int cli_check_target(const cli_options *o) {
     const npu_target_ops *target;
     npu_error err = {0};
     if (!o->npu_target) {
-        static const int for_npu[] = {CLI_OPT_kernels, CLI_OPT_timeout, CLI_OPT_no_fallback};
+        static const int for_npu[] = {CLI_OPT_kernels, CLI_OPT_timeout, CLI_OPT_no_fallback, CLI_OPT_no_wait};
         bool want = o->device && !strcmp(o->device, "npu");
         if (o->driver) return cli_usage("--driver %s needs --npu-target", o->driver);
         if (o->emu[0]) return cli_usage("--emu %s needs --npu-target", o->emu[0]);

@@ -33,7 +33,9 @@ typedef struct npu_target_params {
     const char *cpu_level;  /* NULL = best; else a name of base/cpu.h, refused when the machine lacks it */
     const char *driver;     /* NULL = "auto" (never an emulator) */
     const char *arch;       /* plan for a device that is not here, e.g. "v73" */
+    const char *cache_dir;  /* where a target may keep what it made, e.g. kernels of emulated devices; NULL = nowhere */
     double timeout_s;       /* wall clock for one submit to be answered; 0 = the driver's: 5, emulated ones more */
+    bool no_wait;           /* another process holds the device: fail at once instead of waiting */
     const char *const *emu; /* "key=value" settings of an emulated device, NULL-terminated; NULL = none */
     bool trace;
 } npu_target_params;

@@ -24,6 +24,7 @@ class Tiny:
         self.head = s["head"] or s["n_embd"] // s["n_heads"]
         self.head_v = s["head_v"] or self.head
         self.tensors = {}
+        self.eps = s["keys"].get("attention.layer_norm_rms_epsilon", 1e-5)
         self.rot = s["keys"].get("rope.dimension_count", self.head)
         self._global()
         for i in range(s["n_layers"]):
@@ -113,12 +114,15 @@ class Tiny:
     def w(self, name):
         return self.tensors[name][2]
 
+    def product(self, x, name):
+        return x @ self.w(name).T
+
     def linear(self, x, name):
-        y = x @ self.w(name + ".weight").T
+        y = self.product(x, name + ".weight")
         return y + self.w(name + ".bias") if name + ".bias" in self.tensors else y
 
     def norm(self, x, name):
-        return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float64(np.float32(1e-5))) * self.w(name + ".weight")
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float64(np.float32(self.eps))) * self.w(name + ".weight")
 
     def windows(self, layer):
         """The window of a layer, 0 for none."""
@@ -164,6 +168,10 @@ class Tiny:
         y[..., a], y[..., b] = x[..., a] * c - x[..., b] * s, x[..., a] * s + x[..., b] * c
         return y
 
+    def cache(self, x):
+        """Keys and values as the cache holds them."""
+        return x
+
     def attention(self, x, i, ctx):
         s, p, rows = self.s, f"blk.{i}.", len(x)
         nq, nk = s["n_heads"] * self.head, s["n_kv"] * self.head
@@ -181,7 +189,7 @@ class Tiny:
         temperature = self.key("attention.temperature_scale", 0.0)
         original = self.key("rope.scaling.original_context_length", s["n_ctx"])
         q = q * (1 + temperature * np.log(1 + np.arange(rows) // original))[:, None, None]
-        k, v = (np.repeat(t, s["n_heads"] // s["n_kv"], axis=1) for t in (k, v))
+        k, v = (np.repeat(self.cache(t), s["n_heads"] // s["n_kv"], axis=1) for t in (k, v))
         score = np.einsum("qhd,khd->hqk", q, k) * self.key("attention.scale", 1 / math.sqrt(self.head))
         cap = self.key("attn_logit_softcapping", 50.0 if self.arch == "gemma2" else 0.0)
         score = cap * np.tanh(score / cap) if cap else score
@@ -212,7 +220,7 @@ class Tiny:
             x = x + (self.norm(y, p + "post_attention_norm") if gemma else y) * self.key("residual_scale", 1.0)
             y = self.ffn(self.norm(x, p + "ffn_norm"), i)
             x = x + (self.norm(y, p + "post_ffw_norm") if gemma else y) * self.key("residual_scale", 1.0)
-        x = self.norm(x, "output_norm") @ self.w("token_embd.weight" if s["tied"] else "output.weight").T
+        x = self.product(self.norm(x, "output_norm"), "token_embd.weight" if s["tied"] else "output.weight")
         x = x + self.w("output.bias") if "output.bias" in self.tensors else x
         x = x / self.key("logit_scale", 1.0)
         cap = self.key("final_logit_softcapping", 30.0 if self.arch == "gemma2" else 0.0)
