@@ -112,10 +112,59 @@ void npu__end(npu__program *p, npu__choice *c) {
     *c = (npu__choice){0};
 }
 
+/* Whether the text can come to an end from place |i| on, as far as is known. */
+static bool can_end(const npu__program *p, const uint8_t *can, uint32_t i) {
+    const npu__ginst *g = &p->code[i];
+    switch (g->op) {
+    case NPU__G_RETURN:
+        return true;
+    case NPU__G_SPLIT:
+        return can[i + 1] || can[g->x];
+    case NPU__G_JUMP: /* one back to a loop may leave it: all rounds are alike */
+        return can[p->code[g->x].op == NPU__G_LOOP ? p->code[g->x].x : g->x];
+    case NPU__G_CALL:
+        return can[p->rules[g->x]] && can[i + 1];
+    case NPU__G_LOOP:
+        return (!g->min && can[g->x]) || (g->max && can[i + 1]);
+    case NPU__G_ENTER:
+        return can[g->x];
+    default:
+        return can[i + 1];
+    }
+}
+
+/* Ways that never come to an end are closed: a value that must hold one of its own kind asks for text without end. */
+static npu_status close_endless(npu__program *p, npu_error *err) {
+    enum { SWEEPS = 64 }; /* calls go mostly forward, so that few are needed; a stranger schema keeps its ways */
+    uint8_t *can = calloc((size_t)p->n + 1, 1);
+    bool more = true;
+    if (!can) return npu_fail(err, NPU_NO_MEMORY, "grammar.no_memory", "no memory for the grammar");
+    for (int sweep = 0; sweep < SWEEPS && more; sweep++) {
+        more = false;
+        for (uint32_t i = p->n; i-- > 0;)
+            if (!can[i] && can_end(p, can, i)) {
+                can[i] = 1;
+                more = true;
+            }
+    }
+    for (uint32_t i = 0; i < p->n && !more; i++) {
+        npu__ginst *g = &p->code[i];
+        if (g->op == NPU__G_LOOP && !can[i + 1]) g->max = 0;
+        if (g->op != NPU__G_SPLIT || can[i + 1] == can[g->x]) continue;
+        if (can[i + 1]) g->x = i + 1;
+        g->op = NPU__G_JUMP;
+    }
+    bool begins = can[p->rules[0]];
+    free(can);
+    if (begins || more) return NPU_OK;
+    return npu_fail(err, NPU_INVALID, "schema.empty", "nothing that fits the schema ever comes to an end");
+}
+
 npu_status npu__program_finish(npu__program *p, npu_error *err) {
     if (p->too_large)
         return npu_fail(err, NPU_RANGE, "grammar.size", "the schema is too large: more than %d steps", CODE_MAX);
     if (p->no_memory) return npu_fail(err, NPU_NO_MEMORY, "grammar.no_memory", "no memory for the grammar");
+    NPU_TRY(close_endless(p, err));
     p->n_classes = 0;
     for (unsigned b = 0; b < 256; b++) {
         unsigned other = 0;

@@ -45,8 +45,9 @@ typedef struct npu__program {
 
 void npu__program_free(npu__program *p);
 
-/* Failures are kept in the program: look at it when all is written. */
-npu_status npu__program_finish(npu__program *p, npu_error *err); /* RANGE ("grammar.size"), NO_MEMORY */
+/* Failures are kept in the program: look at it when all is written. RANGE ("grammar.size"), NO_MEMORY; INVALID
+ * ("schema.empty"): no text of the grammar ever ends. */
+npu_status npu__program_finish(npu__program *p, npu_error *err);
 
 uint32_t npu__emit(npu__program *p, npu__gop op, uint32_t x); /* its place */
 void npu__aim(npu__program *p, uint32_t place);               /* x of what stands there: the place that comes next */

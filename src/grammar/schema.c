@@ -1,5 +1,6 @@
 #include "grammar/schema.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ static const struct {
 };
 
 /* The groups of keywords that the schema has. */
-static npu_status groups_of(const json_t *schema, unsigned *out, npu_error *err) {
+static npu_status groups_of(const npu__schema *c, const json_t *schema, unsigned *out, npu_error *err) {
     const char *key;
     const json_t *value;
     *out = 0;
@@ -51,6 +52,8 @@ static npu_status groups_of(const json_t *schema, unsigned *out, npu_error *err)
         if (i == n)
             return npu_fail(err, NPU_REFUSED, "schema.keyword", "the schema keyword \"%.100s\" is not supported", key);
         *out |= keywords[i].group;
+        if (!strcmp(key, "$id") && schema != c->root)
+            return npu_fail(err, NPU_REFUSED, "schema.keyword", "\"$id\" inside a schema is not supported");
     }
     unsigned real = *out & ~(unsigned)NPU__K_NOTE;
     if (*out & NPU__K_OTHER &&
@@ -60,6 +63,14 @@ static npu_status groups_of(const json_t *schema, unsigned *out, npu_error *err)
     if (*out & NPU__K_VALUES && real & ~(unsigned)(NPU__K_VALUES | NPU__K_TYPE))
         return npu_fail(err, NPU_REFUSED, "schema.keyword", "\"enum\" and \"const\" are not supported beside limits");
     return NPU_OK;
+}
+
+/* Two hexadecimal digits as a byte; 256: there are none. */
+static unsigned hex_pair(const char *s) {
+    char text[3] = {s[0], s[0] ? s[1] : 0, 0}, *end;
+    unsigned long v = strtoul(text, &end, 16);
+    bool digits = text[0] && text[0] != '-' && text[0] != '+' && text[0] != ' ' && end == text + 2;
+    return digits ? (unsigned)v : 256;
 }
 
 static npu_status resolve(const npu__schema *c, const json_t *ref, json_t **out, npu_error *err) {
@@ -73,6 +84,11 @@ static npu_status resolve(const npu__schema *c, const json_t *ref, json_t **out,
         size_t n = 0;
         for (p++; *p && *p != '/'; p++) {
             char ch = *p;
+            unsigned percent = ch == '%' ? hex_pair(p + 1) : 256;
+            if (percent < 256) {
+                ch = (char)percent;
+                p += 2;
+            }
             if (ch == '~' && (p[1] == '0' || p[1] == '1')) ch = *++p == '0' ? '~' : '/';
             if (n + 1 < sizeof name) name[n++] = ch;
         }
@@ -179,8 +195,10 @@ static unsigned type_of(const json_t *value) {
         return NPU__T_STRING;
     case JSON_INTEGER:
         return NPU__T_INTEGER;
-    case JSON_REAL:
-        return NPU__T_NUMBER;
+    case JSON_REAL: { /* 1.0 is a whole number too */
+        double x = json_real_value(value);
+        return x == floor(x) ? NPU__T_NUMBER | NPU__T_INTEGER : NPU__T_NUMBER;
+    }
     case JSON_NULL:
         return NPU__T_NULL;
     default:
@@ -275,7 +293,7 @@ npu_status npu__schema_value(npu__schema *c, const json_t *schema, npu_error *er
     if (!schema || json_is_true(schema)) return npu__schema_call(c, (npu__rule){.kind = NPU__RULE_ANY}, err);
     if (json_is_false(schema)) return npu_fail(err, NPU_INVALID, "schema.empty", "a schema is false: nothing fits it");
     if (!json_is_object(schema)) return npu_fail(err, NPU_INVALID, "schema.value", "a schema is no object");
-    NPU_TRY(groups_of(schema, &groups, err));
+    NPU_TRY(groups_of(c, schema, &groups, err));
     if (json_object_get(schema, "$ref")) {
         NPU_TRY(check_begins(c, schema, 0, err));
         NPU_TRY(resolve(c, json_object_get(schema, "$ref"), &target, err));

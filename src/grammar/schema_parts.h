@@ -52,6 +52,9 @@ npu_status npu__schema_value(npu__schema *c, const json_t *schema, npu_error *er
 npu_status npu__schema_literal(npu__schema *c, const json_t *value, npu_error *err);
 npu_status npu__schema_string(npu__schema *c, const json_t *schema, npu_error *err);
 npu_status npu__schema_number(npu__schema *c, const json_t *schema, bool whole, npu_error *err);
+/* minLength and its like: from *min to *max, which is NPU__G_NO_LIMIT if it is not given. */
+npu_status npu__schema_counts(const json_t *schema, const char *min_name, const char *max_name, uint32_t *min,
+                              uint32_t *max, npu_error *err);
 npu_status npu__schema_array(npu__schema *c, const json_t *schema, npu_error *err);
 npu_status npu__schema_object(npu__schema *c, const json_t *schema, npu_error *err);
 npu_status npu__schema_member(npu__schema *c, const char *key, const json_t *value, npu_error *err);

@@ -1,149 +1,10 @@
-/* The types of JSON values, with the limits that a schema sets. */
-#include <math.h>
+/* Arrays and objects, with the limits that a schema sets. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "grammar/schema_parts.h"
 
-enum { INDENT_MAX = 24, COUNT_MAX = 1 << 24 };
-
-/* minLength and its like. */
-static npu_status count(const json_t *schema, const char *name, uint32_t missing, uint32_t *out, npu_error *err) {
-    const json_t *v = json_object_get(schema, name);
-    double x = json_number_value(v);
-    *out = missing;
-    if (!v) return NPU_OK;
-    if (!json_is_number(v) || !(x >= 0) || x != floor(x))
-        return npu_fail(err, NPU_INVALID, "schema.value", "%s: not a whole number from 0", name);
-    if (x > COUNT_MAX && missing == 0)
-        return npu_fail(err, NPU_REFUSED, "schema.value", "%s: more than %d is not supported", name, COUNT_MAX);
-    *out = x > COUNT_MAX ? COUNT_MAX : (uint32_t)x;
-    return NPU_OK;
-}
-
-static npu_status counts(const json_t *schema, const char *min_name, const char *max_name, uint32_t *min, uint32_t *max,
-                         npu_error *err) {
-    NPU_TRY(count(schema, min_name, 0, min, err));
-    NPU_TRY(count(schema, max_name, NPU__G_NO_LIMIT, max, err));
-    if (*min <= *max) return NPU_OK;
-    return npu_fail(err, NPU_INVALID, "schema.empty", "%s is above %s: nothing fits", min_name, max_name);
-}
-
-static void bytes(npu__program *p, const char *s) {
-    npu__byte_set set = {{0}};
-    for (; *s; s++) set.bits[(uint8_t)*s / 64] |= (uint64_t)1 << (uint8_t)*s % 64;
-    npu__emit_set(p, set);
-}
-
-/* Bytes of a character after its first: the next one from |low| to |high|, then |more| of any. */
-static void rest(npu__program *p, uint8_t low, uint8_t high, int more) {
-    npu__emit_range(p, low, high);
-    for (int i = 0; i < more; i++) npu__emit_range(p, 0x80, 0xBF);
-}
-
-/* "\n", "\u00e9" …; no halves of surrogate pairs: those characters can stand for themselves. */
-static void escape(npu__program *p) {
-    static const char hex[] = "0123456789abcdefABCDEF";
-    npu__choice c, d;
-    npu__emit_text(p, "\\", 1);
-    npu__either(p, &c);
-    bytes(p, "\"\\/bfnrt");
-    npu__or(p, &c);
-    npu__emit_text(p, "u", 1);
-    npu__either(p, &d);
-    bytes(p, "0123456789abcefABCEF");
-    bytes(p, hex);
-    npu__or(p, &d);
-    bytes(p, "dD");
-    npu__emit_range(p, '0', '7');
-    npu__end(p, &d);
-    bytes(p, hex);
-    bytes(p, hex);
-    npu__end(p, &c);
-}
-
-/* One character of a string, in well-formed UTF-8. */
-static void character(npu__program *p) {
-    static const struct {
-        uint8_t first, last, low, high;
-        int more;
-    } rows[] = {{0xC2, 0xDF, 0x80, 0xBF, 0}, {0xE0, 0xE0, 0xA0, 0xBF, 1}, {0xE1, 0xEC, 0x80, 0xBF, 1},
-                {0xED, 0xED, 0x80, 0x9F, 1}, {0xEE, 0xEF, 0x80, 0xBF, 1}, {0xF0, 0xF0, 0x90, 0xBF, 2},
-                {0xF1, 0xF3, 0x80, 0xBF, 2}, {0xF4, 0xF4, 0x80, 0x8F, 2}};
-    npu__byte_set plain = {{0}};
-    npu__choice c;
-    for (unsigned b = 0x20; b < 0x80; b++)
-        if (b != '"' && b != '\\') plain.bits[b / 64] |= (uint64_t)1 << b % 64;
-    npu__either(p, &c);
-    npu__emit_set(p, plain);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        npu__or(p, &c);
-        npu__emit_range(p, rows[i].first, rows[i].last);
-        rest(p, rows[i].low, rows[i].high, rows[i].more);
-    }
-    npu__or(p, &c);
-    escape(p);
-    npu__end(p, &c);
-}
-
-npu_status npu__schema_string(npu__schema *c, const json_t *schema, npu_error *err) {
-    uint32_t min, max;
-    NPU_TRY(counts(schema, "minLength", "maxLength", &min, &max, err));
-    npu__emit_text(c->p, "\"", 1);
-    uint32_t loop = npu__open(c->p, min, max);
-    character(c->p);
-    npu__close(c->p, loop);
-    npu__emit_text(c->p, "\"", 1);
-    return NPU_OK;
-}
-
-static npu_status bound(const json_t *schema, const char *name, bool *given, double *out, npu_error *err) {
-    const json_t *v = json_object_get(schema, name);
-    *given = v != NULL;
-    if (v && !json_is_number(v)) return npu_fail(err, NPU_INVALID, "schema.value", "%s: not a number", name);
-    if (v) *out = json_number_value(v);
-    if (v && fabs(*out) > 9e15)
-        return npu_fail(err, NPU_REFUSED, "schema.value", "%s: limits beyond 9e15 are not supported", name);
-    return NPU_OK;
-}
-
-/* The lower (way 1) or upper (way -1) limit, inclusive. */
-static npu_status limit(const json_t *schema, int way, bool whole, bool *given, double *out, npu_error *err) {
-    bool has, has_open;
-    double open = 0;
-    NPU_TRY(bound(schema, way > 0 ? "minimum" : "maximum", &has, out, err));
-    NPU_TRY(bound(schema, way > 0 ? "exclusiveMinimum" : "exclusiveMaximum", &has_open, &open, err));
-    *given = has || has_open;
-    if (whole && has) *out = way > 0 ? ceil(*out) : floor(*out);
-    if (!has_open) return NPU_OK;
-    if (whole)
-        open = way > 0 ? floor(open) + 1 : ceil(open) - 1;
-    else if (fabs(open) < 1e-15) /* as near as 15 digits after the point come */
-        open = way * 1e-15;
-    else
-        open = nextafter(open, way * INFINITY);
-    if (!has || (open - *out) * way > 0) *out = open;
-    return NPU_OK;
-}
-
-npu_status npu__schema_number(npu__schema *c, const json_t *schema, bool whole, npu_error *err) {
-    const double most = 999999999999999.0;
-    bool has_low, has_high;
-    double low = 0, high = 0;
-    NPU_TRY(limit(schema, 1, whole, &has_low, &low, err));
-    NPU_TRY(limit(schema, -1, whole, &has_high, &high, err));
-    if ((has_low && has_high && low > high) || (!whole && has_low && low > most) ||
-        (!whole && has_high && high < -most))
-        return npu_fail(err, NPU_INVALID, "schema.empty", "no number is within the limits");
-    if (!whole) {
-        npu__emit_real(c->p, has_low ? &low : NULL, has_high ? &high : NULL);
-        return NPU_OK;
-    }
-    if (!has_low) low = has_high && high < 0 ? -1e16 : -most;
-    if (!has_high) high = has_low && low > 0 ? 1e16 : most;
-    npu__emit_whole(c->p, (int64_t)low, (int64_t)high);
-    return NPU_OK;
-}
+enum { INDENT_MAX = 24 };
 
 /* Nothing, a space, or a line feed with some indentation. */
 void npu__schema_space(npu__schema *c) {
@@ -176,7 +37,7 @@ npu_status npu__schema_array(npu__schema *c, const json_t *schema, npu_error *er
     if (!items || json_is_true(items)) item = (npu__rule){.kind = NPU__RULE_ANY};
     if (json_is_array(items))
         return npu_fail(err, NPU_REFUSED, "schema.keyword", "\"items\" as a list is not supported");
-    NPU_TRY(counts(schema, "minItems", "maxItems", &min, &max, err));
+    NPU_TRY(npu__schema_counts(schema, "minItems", "maxItems", &min, &max, err));
     if (json_is_false(items)) {
         max = 0;
         if (min) return npu_fail(err, NPU_INVALID, "schema.empty", "minItems: no item fits");
@@ -273,6 +134,20 @@ static npu_status named_members(npu__schema *c, json_t *members, const json_t *r
     return status;
 }
 
+/* A property that is false must not come: it is left out. */
+static npu_status leave_out(json_t *members, const json_t *required, npu_error *err) {
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(members, next, key, value) {
+        if (!json_is_false(value)) continue;
+        if (is_required(required, key))
+            return npu_fail(err, NPU_INVALID, "schema.empty", "required: properties forbids \"%.60s\"", key);
+        json_object_del(members, key);
+    }
+    return NPU_OK;
+}
+
 /* The properties, and what is required without being among them. */
 static npu_status all_members(const json_t *properties, const json_t *required, const json_t *others, json_t *out,
                               npu_error *err) {
@@ -304,6 +179,8 @@ npu_status npu__schema_object(npu__schema *c, const json_t *schema, npu_error *e
     json_t *members = json_object();
     npu_status status = members ? all_members(properties, required, others, members, err)
                                 : npu_fail(err, NPU_NO_MEMORY, "grammar.no_memory", "no memory for the grammar");
+    bool named = members && json_object_size(members);
+    if (status == NPU_OK) status = leave_out(members, required, err);
     /* The rules of members refer to their keys, so the object is kept with the schema. */
     if (status == NPU_OK && json_array_append(c->kept, members) != 0)
         status = npu_fail(err, NPU_NO_MEMORY, "grammar.no_memory", "no memory for the grammar");
@@ -311,7 +188,7 @@ npu_status npu__schema_object(npu__schema *c, const json_t *schema, npu_error *e
     if (status == NPU_OK && json_object_size(members)) {
         status = named_members(c, members, required, err);
         if (status == NPU_OK) status = space(c, err);
-    } else if (status == NPU_OK && !json_is_false(others)) {
+    } else if (status == NPU_OK && !named && !json_is_false(others)) {
         status = free_members(c, others, err);
     }
     npu__emit_text(c->p, "}", 1);
