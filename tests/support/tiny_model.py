@@ -168,10 +168,6 @@ class Tiny:
         y[..., a], y[..., b] = x[..., a] * c - x[..., b] * s, x[..., a] * s + x[..., b] * c
         return y
 
-    def cache(self, x):
-        """Keys and values as the cache holds them."""
-        return x
-
     def attention(self, x, i, ctx):
         s, p, rows = self.s, f"blk.{i}.", len(x)
         nq, nk = s["n_heads"] * self.head, s["n_kv"] * self.head
@@ -189,7 +185,7 @@ class Tiny:
         temperature = self.key("attention.temperature_scale", 0.0)
         original = self.key("rope.scaling.original_context_length", s["n_ctx"])
         q = q * (1 + temperature * np.log(1 + np.arange(rows) // original))[:, None, None]
-        k, v = (np.repeat(self.cache(t), s["n_heads"] // s["n_kv"], axis=1) for t in (k, v))
+        k, v = (np.repeat(t, s["n_heads"] // s["n_kv"], axis=1) for t in (k, v))
         score = np.einsum("qhd,khd->hqk", q, k) * self.key("attention.scale", 1 / math.sqrt(self.head))
         cap = self.key("attn_logit_softcapping", 50.0 if self.arch == "gemma2" else 0.0)
         score = cap * np.tanh(score / cap) if cap else score

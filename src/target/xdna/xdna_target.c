@@ -250,8 +250,31 @@ static void xdna_count(const npu_target *target, npu_target_counters *out) {
     *out = ((const npu_xdna_target *)(const void *)target)->counters;
 }
 
+static const npu_xdna_loaded *loaded(const npu_xdna_target *t, uint16_t kernel) {
+    return kernel == NPU_PLAN_NO_KERNEL ? NULL : &t->kernels[kernel];
+}
+
 static void xdna_phases(const npu_target *target, npu_target_phases *out) {
     *out = ((const npu_xdna_target *)(const void *)target)->phases;
+}
+
+/* A line a design: which kernels make it, and whether the small one may. */
+static void xdna_report(const npu_target *target, void (*line)(void *user, const char *text), void *user) {
+    const npu_xdna_target *t = (const npu_xdna_target *)(const void *)target;
+    static const char *const words[] = {
+        [NPU_XDNA_UNPROVEN] = "not proven, not used",
+        [NPU_XDNA_EQUAL] = "proven: its int32 sums are those of the large one",
+        [NPU_XDNA_DIFFERENT] = "its int32 sums are OTHERS than the large one's: not used",
+    };
+    for (uint32_t i = 0; i < t->plan->n_designs; i++) {
+        const npu_plan_design *d = &t->plan->designs[i];
+        const npu_xdna_loaded *small = loaded(t, d->decode_kernel), *large = loaded(t, d->prefill_kernel);
+        char text[200];
+        const char *proof = small && large ? words[t->proofs[i]] : "the only one";
+        snprintf(text, sizeof text, "%-6s K %u, N %u: %u-row kernel, %s", npu_role_name(d->role), d->K, d->N,
+                 small ? small->layout.m : large->layout.m, proof);
+        line(user, text);
+    }
 }
 
 const npu_target_ops npu_target_xdna = {
@@ -270,5 +293,6 @@ const npu_target_ops npu_target_xdna = {
     .describe_emu = xdna_describe_emu,
     .count = xdna_count,
     .phases = xdna_phases,
+    .report = xdna_report,
     .close = xdna_close,
 };
