@@ -1,0 +1,92 @@
+/* What is there, by looking only: sysfs entries of accel devices, and the nodes. And the generations as data. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "target/xdna/xdna_sys.h"
+
+enum { NODES = 16 };
+
+static const struct chip {
+    unsigned pci_device;
+    const char *generation;
+    uint32_t columns, usable, contexts;
+} chips[] = {
+    {0x1502, "xdna1", 5, 4, 6},
+    {0x17f0, "xdna2", 8, 8, 16},
+};
+
+enum { CHIPS = sizeof chips / sizeof chips[0] };
+
+/* First line of a small file; "" when it can't be read. */
+static void read_line(const char *path, char *out, size_t size) {
+    FILE *f = fopen(path, "re");
+    out[0] = 0;
+    if (!f) return;
+    if (!fgets(out, (int)size, f)) out[0] = 0;
+    out[strcspn(out, "\n")] = 0;
+    fclose(f);
+}
+
+static void take_chip(npu_xdna_info *info, const struct chip *chip) {
+    snprintf(info->generation, sizeof info->generation, "%s", chip->generation);
+    info->columns = chip->columns;
+    info->core_rows = 4;
+    info->contexts = chip->contexts;
+    info->heap_bytes = AMDXDNA_HEAP_CHUNK;
+    info->caps_known = true;
+}
+
+npu_status npu__xdna_generation(npu_xdna_info *info, npu_error *err) {
+    for (unsigned i = 0; i < CHIPS; i++) {
+        if (chips[i].columns != info->columns && chips[i].usable != info->columns) continue;
+        uint32_t columns = info->columns, rows = info->core_rows;
+        take_chip(info, &chips[i]);
+        info->columns = columns;
+        info->core_rows = rows;
+        return NPU_OK;
+    }
+    return npu_fail(err, NPU_REFUSED, "xdna.unknown_device", "%s says it has %u columns, which no known XDNA has",
+                    info->node, info->columns);
+}
+
+/* Is |dir|, the PCI device of an accel node, one of AMD's? */
+static bool look(const char *dir, npu_xdna_info *info) {
+    char path[320], vendor[32], device[32], name[48];
+    snprintf(path, sizeof path, "%s/vendor", dir);
+    read_line(path, vendor, sizeof vendor);
+    snprintf(path, sizeof path, "%s/device", dir);
+    read_line(path, device, sizeof device);
+    unsigned long id = strtoul(device, NULL, 16);
+    if (strtoul(vendor, NULL, 16) != 0x1022) return false;
+    snprintf(path, sizeof path, "%s/fw_version", dir);
+    read_line(path, info->firmware, sizeof info->firmware);
+    snprintf(path, sizeof path, "%s/vbnv", dir);
+    read_line(path, name, sizeof name);
+    for (unsigned i = 0; i < CHIPS; i++)
+        if (chips[i].pci_device == id) take_chip(info, &chips[i]);
+    if (!*name) snprintf(name, sizeof name, "AMD NPU %04lx", id & 0xFFFF);
+    snprintf(info->device, sizeof info->device, "%s", name);
+    return true;
+}
+
+npu_status npu__xdna_find(const char *root, const char *node, npu_xdna_info *info, npu_error *err) {
+    char dir[256], path[256];
+    for (unsigned i = 0; i < NODES; i++) {
+        *info = (npu_xdna_info){0};
+        snprintf(info->node, sizeof info->node, "/dev/accel/accel%u", i);
+        if (node && strcmp(node, info->node) != 0) continue;
+        snprintf(dir, sizeof dir, "%s/sys/class/accel/accel%u/device", root, i);
+        snprintf(path, sizeof path, "%s%s", root, info->node);
+        if (!look(dir, info)) continue;
+        if (!access(path, R_OK | W_OK)) return NPU_OK;
+        return npu_fail(err, NPU_NO_DEVICE, "xdna.no_device", "%s (%s) is there but can't be opened: %s", info->node,
+                        info->device, strerror(errno));
+    }
+    snprintf(path, sizeof path, "%s/sys/class/accel", root);
+    return npu_fail(err, NPU_NO_DEVICE, "xdna.no_device",
+                    "no XDNA device: looked for %s of AMD's in /sys/class/accel (%s)",
+                    node ? node : "/dev/accel/accel0 to accel15", access(path, F_OK) ? "not there" : "none is");
+}
