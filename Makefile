@@ -37,19 +37,22 @@ versus: ## compare speed and memory with the peer (VERSUS="-m FILE -r N --thread
 	@scripts/venv >/dev/null
 	@scripts/py scripts/versus --npu $(BUILD)/npu $(VERSUS)
 
-install: all ## install program, library, headers and npu.pc (PREFIX=…, DESTDIR=…)
+install: all ## install program, library, headers, emulated devices (PREFIX=…, DESTDIR=…)
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
 	@ninja -C $(BUILD) install
 
 htp: ## build the NPU programs for Hexagon
+	@scripts/deps python
 	@scripts/venv >/dev/null
 	@scripts/py scripts/htp-build
 
 packets: ## count the packets of the Hexagon kernels, beside the known figures
+	@scripts/deps python
 	@scripts/venv >/dev/null
-	@scripts/py scripts/htp-packets
+	@scripts/py scripts/htp-packets || [ $$? = 77 ]
 
 format: ## format all C files
+	@scripts/deps python
 	@scripts/venv >/dev/null
 	@scripts/lint-format --fix
 

@@ -106,6 +106,8 @@ def needs_npu():
         expect(2, "plan", "-m", MODEL, "--arch", "v73", *cpu, says="--arch has no effect on the CPU")
     for npu in ([], ["--device", "npu"], ["--npu-target", "hexagon"]):
         expect(0, "plan", "-m", MODEL, "--arch", "v73", *npu, out="Hexagon v73 (planned)")
+    for flag in (["--kernels", "/x"], ["--timeout", "1"]):
+        expect(2, "plan", "-m", MODEL, "--npu-target", "hexagon", "--driver", "sim", *flag, says=f"{flag[0]} has no effect")
     expect(2, "run", "-m", MODEL, "-p", "x", "--driver", "sim", says="--driver sim needs --npu-target")
     for command, flag in (("plan", "--profile"), ("devices", "--kernels"), ("devices", "--device"),
                           ("conform", "--kv"), ("conform", "--plan"), ("conform", "--no-fallback"), ("conform", "--fast")):
@@ -124,7 +126,9 @@ def refusals():
     expect(3, "logits", "-m", MODEL, "--ids", "1,2", "--ctx", "3", "--greedy", "3", "-o", "/dev/null",
            says="2 tokens and 3 greedy ones need 4 positions, the context has 3")
     expect(0, "run", "-m", MODEL, "-p", "x", "--npu-target", "hexagon", "--driver", "sim", "--emu", "help")
-    expect(0, "run", "-m", MODEL, "-p", "x", "--raw", "--time-limit", "0", says="answer 0 tokens")
+    expect(0, "run", "-m", MODEL, "-p", "x", "--raw", "--time-limit", "0", says="answer 0 tokens; --time-limit reached]")
+    expect(0, "run", "-m", MODEL, "-p", "xy", "--raw", "-n", "1", says="answer 1 token; --max-tokens reached]")
+    expect(0, "run", "-m", MODEL, "-p", "xy", "--raw", "-n", "2", says="answer 2 tokens, ")
     missing = "neon" if platform.machine() == "x86_64" else "avx2"
     expect(3, "logits", "-m", MODEL, "--ids", "1", "--cpu-level", missing, "-o", "/dev/null", says="this machine lacks it")
     expect(3, "run", "-m", MODEL, "-p", "x", "--plan", "/", says="/ is a directory, not a plan [plan.directory]")

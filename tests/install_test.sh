@@ -12,6 +12,7 @@ libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 flags=$(pkg-config --define-variable=prefix="$prefix" --define-variable=libdir="$libdir" \
     --define-variable=includedir="$prefix/include" --cflags --libs npu)
+case " $flags" in *" -D"*) echo "npu.pc passes on what is not ours: $flags" && exit 1 ;; esac
 # shellcheck disable=SC2086 # a list of flags
 cc -std=c11 -Wall -Wextra -Werror -pedantic "$NPU_SOURCE/examples/generate.c" -o "$prefix/generate" $flags
 
@@ -21,8 +22,30 @@ for header in "$prefix"/include/npu/*.h; do
     c++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" -x c++ "$prefix/alone.c"
 done
 
+# What the headers declare is what the shared library has, no more and no less.
+declared=$(cat "$prefix"/include/npu/*.h | sed 's|/\*.*\*/||' | grep -v '^ \*\|typedef\|(\*' |
+    grep -o '\bnpu_[a-z0-9_]*(' | tr -d '(' | sort -u)
+defined=$(nm -D --defined-only "$libdir/libnpu.so" | awk '{ print $3 }' | sort -u)
+[ "$declared" = "$defined" ] || {
+    echo "declared, but not in libnpu.so, or the reverse:"
+    printf '%s\n' "$declared" "$defined" | sort | uniq -u
+    exit 1
+}
+
 strange=$(nm -D --defined-only "$libdir/libnpu.so" | awk '$3 !~ /^npu_/ { print $3 }')
 [ -z "$strange" ] || { echo "libnpu.so shows: $strange" && exit 1; }
+
+# The emulated device and its programs come along, and the installed program finds them.
+case=${NPU_SHARED:-$NPU_SOURCE/../shared}/refs/a/type-q4_0/model.gguf
+[ -e "$case" ] || { echo "not available: $case" && exit 77; }
+if [ -d "$NPU_BUILD/emu" ]; then
+    for where in "--device cpu" "--npu-target hexagon --driver sim"; do
+        # shellcheck disable=SC2086 # a list of flags
+        (cd / && "$prefix/bin/npu" logits -m "$case" --ids 1,2,3 --greedy 8 $where)
+    done >"$prefix/answers"
+    [ "$(sort -u "$prefix/answers" | wc -l)" = 1 ] || { cat "$prefix/answers" && exit 1; }
+    [ -z "$(find "$prefix/lib/npu" -type d -empty)" ] || { find "$prefix/lib/npu" && exit 1; }
+fi
 
 # The example answers as the program does.
 model=$("$NPU_SOURCE/scripts/models" --cached smollm2) || { echo "not available: model smollm2" && exit 77; }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "npu/npu.h"
 
 typedef struct options {

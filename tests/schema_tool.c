@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/status.h"
 #include "npu/npu.h"
 
 typedef struct tool {

@@ -17,11 +17,6 @@ typedef struct npu_logger {
     npu_log_level level; /* messages above this level are not formatted */
 } npu_logger;
 
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-void npu_log(const npu_logger *logger, npu_log_level level, const char *format, ...);
-
 #ifdef __cplusplus
 }
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/status.h"
 #include "npu/npu.h"
 #include "support/gguf_build.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "npu/status.h"
+#include "base/status.h"
 
 enum {
     NPU_CPU_AVX2 = 1 << 0, /* with FMA and F16C */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npu/status.h"
+#include "base/status.h"
 
 typedef struct npu_map {
     const uint8_t *data; /* page aligned; NULL for an empty file */

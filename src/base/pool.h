@@ -6,7 +6,7 @@
 #ifndef NPU_BASE_POOL_H
 #define NPU_BASE_POOL_H
 
-#include "npu/status.h"
+#include "base/status.h"
 
 typedef struct npu_pool npu_pool;
 

@@ -1,5 +1,5 @@
 /* Status names and the one place where error texts are made. */
-#include "npu/status.h"
+#include "base/status.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/utf8.h"
-#include "npu/status.h"
+#include "base/status.h"
 
 static void decodes_only_shortest_valid_forms(void **state) {
     (void)state;

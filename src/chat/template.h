@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "npu/status.h"
+#include "base/status.h"
 
 typedef struct npu_template npu_template;
 

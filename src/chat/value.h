@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npu/status.h"
+#include "base/status.h"
 
 typedef struct npu__block npu__block;
 typedef struct npu__arena {

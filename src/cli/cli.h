@@ -7,8 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/status.h"
 #include "cli/options.h"
 #include "npu/npu.h"
+
+enum { CLI_MIB = 1 << 20 }; /* sizes of memory and files are printed in MiB, rates in powers of ten */
 
 enum {
     CLI_EXIT_OK = 0,

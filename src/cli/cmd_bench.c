@@ -90,9 +90,9 @@ static int print_results(const cli_options *o, const cli_session *session, const
     const char *plan = cli_plan_hash(session);
     printf("prefill %5u tokens: %9.1f tok/s (%.1f to %.1f), plan %.12s\n", prompt, prefill.median, prefill.min,
            prefill.max, plan);
-    printf("decode  %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f MB of weights a token, %.1f GB/s, plan %.12s\n", gen,
-           decode.median, decode.min, decode.max, (double)counters.weight_bytes_per_token / 1e6, gbps, plan);
-    printf("peak memory %.1f MB, median of %d runs, depth %u\n", (double)peak / 1e6, n, depth);
+    printf("decode  %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f MiB of weights a token, %.1f GB/s, plan %.12s\n", gen,
+           decode.median, decode.min, decode.max, (double)counters.weight_bytes_per_token / CLI_MIB, gbps, plan);
+    printf("peak memory %.1f MiB, median of %d run%s, depth %u\n", (double)peak / CLI_MIB, n, n == 1 ? "" : "s", depth);
     return CLI_EXIT_OK;
 }
 

@@ -55,10 +55,13 @@ int cli_plan(const cli_options *o) {
     if (o->diff) return diff(o->diff, o->positional[0]);
     if (o->n_positional) return cli_usage("npu plan: '%s' is one operand too many", o->positional[0]);
     if (o->check && !o->plan) return cli_usage("--check needs --plan FILE");
+    bool opens = o->check && !o->arch;
+    if (!opens && (o->kernels || o->given[CLI_OPT_timeout]))
+        return cli_usage("%s has no effect: only --check opens the NPU", o->kernels ? "--kernels" : "--timeout");
     cli_session session;
     npu_plan *plan = NULL;
     int bad = cli_open_model(o, false, &session);
-    if (!bad) bad = o->check && !o->arch ? check(o, &session) : derive(o, &session, &plan);
+    if (!bad) bad = opens ? check(o, &session) : derive(o, &session, &plan);
     if (!bad && plan && !o->output && !o->check) cli_print_plan(plan);
     npu_plan_free(plan);
     cli_close(&session);

@@ -15,14 +15,20 @@ static double rate(uint32_t tokens, double seconds) {
     return seconds > 0 ? tokens / seconds : 0;
 }
 
+static const char *plural(uint32_t n) {
+    return n == 1 ? "" : "s";
+}
+
 static void print_figures(const cli_options *o, const cli_figures *f) {
     if (f->cut) fprintf(stderr, "\nnpu: the JSON is cut off: %s\n", cli_end_text(f->end));
     if (o->quiet) return;
     char kept[40] = "";
     if (f->reused) snprintf(kept, sizeof kept, ", %u of them kept", f->reused);
-    fprintf(stderr, "\n[prompt %u tokens%s, %.1f tok/s; answer %u tokens, %.1f tok/s; %s]\n", f->prompt_tokens, kept,
-            rate(f->prompt_tokens - f->reused, f->prefill_s), f->tokens, rate(f->tokens, f->decode_s),
-            cli_end_text(f->end));
+    char speed[40] = ""; /* of one token there is none: it comes with the prompt */
+    if (f->steps) snprintf(speed, sizeof speed, ", %.1f tok/s", rate(f->steps, f->decode_s));
+    fprintf(stderr, "\n[prompt %u token%s%s, %.1f tok/s; answer %u token%s%s; %s]\n", f->prompt_tokens,
+            plural(f->prompt_tokens), kept, rate(f->prompt_tokens - f->reused, f->prefill_s), f->tokens,
+            plural(f->tokens), speed, cli_end_text(f->end));
 }
 
 static int print_json(const cli_generator *g, const cli_figures *f, const cli_session *session) {
@@ -32,7 +38,7 @@ static int print_json(const cli_generator *g, const cli_figures *f, const cli_se
         json_pack("{s:s%, s:s, s:b, s:I, s:I, s:f, s:f, s:I, s:I, s:I}", "text", g->text.data ? g->text.data : "",
                   g->text.n, "end", cli_end_text(f->end), "cut", f->cut, "prompt_tokens", (json_int_t)f->prompt_tokens,
                   "tokens", (json_int_t)f->tokens, "prefill_tok_s", rate(f->prompt_tokens - f->reused, f->prefill_s),
-                  "decode_tok_s", rate(f->tokens, f->decode_s), "ops_device", (json_int_t)c.ops_device, "ops_host",
+                  "decode_tok_s", rate(f->steps, f->decode_s), "ops_device", (json_int_t)c.ops_device, "ops_host",
                   (json_int_t)c.ops_host, "ops_fallback", (json_int_t)c.ops_fallback);
     return cli_print_json(root, JSON_INDENT(1));
 }

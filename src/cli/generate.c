@@ -131,6 +131,7 @@ npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_f
             npu_status status = npu_decode(g->context, &row, 1, err);
             if (status == NPU_CANCELLED) continue; /* ends() sees the interrupt */
             if (status != NPU_OK) return status;
+            f->steps++;
         }
         NPU_TRY(next_token(g, g->context->model, f, &done, err));
     }

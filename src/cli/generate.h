@@ -39,6 +39,7 @@ typedef struct cli_generator {
 typedef struct cli_figures {
     cli_end end;
     uint32_t prompt_tokens, tokens;
+    uint32_t steps;  /* of decoding: the first token of an answer takes none, its logits are the prompt's */
     uint32_t reused; /* of the prompt: what was in the context already */
     bool cut;        /* the grammar's text is not whole */
     double prefill_s, decode_s;

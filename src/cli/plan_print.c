@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "wire/format.h"
 
 static const char *op_name(const npu_plan_entry *e) {
@@ -20,8 +21,8 @@ static void print_place(const npu_plan *p, bool device) {
         bytes += p->entries[i].bytes;
     }
     if (!device || n)
-        printf("  on the %s: %u of %u ops, %.1f MB of weights\n", device ? "NPU" : "CPU", n, p->n_entries,
-               (double)bytes / 1e6);
+        printf("  on the %s: %u of %u ops, %.1f MiB of weights\n", device ? "NPU" : "CPU", n, p->n_entries,
+               (double)bytes / CLI_MIB);
 }
 
 /* Ops that stay on the CPU beside an NPU, each role once with the reason. */
@@ -52,9 +53,9 @@ static void print_summary(const npu_plan *p) {
     print_place(p, true);
     print_place(p, false);
     if (beside) print_reasons(p);
-    printf("  memory: weights %.1f MB, KV cache %.1f MB, intermediate results %.1f MB, inputs and logits %.1f MB\n",
-           (double)p->weight_bytes / 1e6, (double)p->state_bytes / 1e6, (double)p->compute_bytes / 1e6,
-           (double)p->io_bytes / 1e6);
+    printf("  memory: weights %.1f MiB, KV cache %.1f MiB, intermediate results %.1f MiB, inputs and logits %.1f MiB\n",
+           (double)p->weight_bytes / CLI_MIB, (double)p->state_bytes / CLI_MIB, (double)p->compute_bytes / CLI_MIB,
+           (double)p->io_bytes / CLI_MIB);
     printf(
         "  settings: %scontext %u, %u sequence%s, KV cache %s, up to %u rows a step when decoding and %u of a prompt\n",
         modes[s->mode], s->ctx, s->n_seq, s->n_seq == 1 ? "" : "s", npu_format_name(s->kv_type), s->decode_rows,

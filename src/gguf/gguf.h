@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npu/log.h"
-#include "npu/status.h"
+#include "base/log.h"
+#include "base/status.h"
 #include "wire/format.h"
 
 typedef struct npu_gguf npu_gguf;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npu/status.h"
+#include "base/status.h"
 
 typedef enum npu__gop {
     NPU__G_BYTES,  /* one byte of set x */

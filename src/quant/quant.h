@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npu/status.h"
+#include "base/status.h"
 #include "wire/format.h"
 
 /* Both work on |n| values, a multiple of the format's block (not checked here). Source and destination don't overlap;

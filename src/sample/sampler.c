@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "sample/steps.h"
 
 /* Steps by the names that an order is written with; |on| says whether the parameters ask for the step. */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "npu/status.h"
+#include "base/status.h"
 
 typedef struct npu_stop npu_stop;
 

@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npu/log.h"
+#include "base/log.h"
 #include "npu/mode.h"
-#include "npu/status.h"
+#include "base/status.h"
 #include "target/weights.h"
 #include "wire/op.h"
 #include "wire/opplan.h"

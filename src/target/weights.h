@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "npu/status.h"
+#include "base/status.h"
 #include "wire/tensor.h"
 
 typedef enum npu_role {

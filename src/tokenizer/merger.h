@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npu/status.h"
+#include "base/status.h"
 
 typedef struct npu__symbol {
     int32_t prev, next;    /* -1 at the ends */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npu/status.h"
+#include "base/status.h"
 #include "tokenizer/unicode.h"
 
 /* One text being cut: its code points with their classes, and where the pieces end (as code point indices). */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npu/status.h"
+#include "base/status.h"
 
 enum { NPU__STR_NONE = -1 };
 

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "gguf/gguf.h"
-#include "npu/log.h"
-#include "npu/status.h"
+#include "base/log.h"
+#include "base/status.h"
 
 typedef struct npu_tokenizer npu_tokenizer;
 

@@ -34,8 +34,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npu/log.h"
-#include "npu/status.h"
+#include "base/log.h"
+#include "base/status.h"
 
 #define NPU_XDNA_QUEUE   4  /* commands of one context that may be submitted and not waited for */
 #define NPU_XDNA_KERNELS 32 /* kernels in one context */
