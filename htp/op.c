@@ -2,13 +2,8 @@
 #include "htp/op.h"
 
 static htp_op_fn *const ops[NPU_OP_CODE_LIMIT] = {
-    [NPU_OP_GET_ROWS] = htp_get_rows, [NPU_OP_SET_ROWS] = htp_set_rows,
-    [NPU_OP_CPY] = htp_cpy,           [NPU_OP_MUL_MAT] = htp_mul_mat,
-    [NPU_OP_RMS_NORM] = htp_rms_norm, [NPU_OP_ADD] = htp_binary,
-    [NPU_OP_SUB] = htp_binary,        [NPU_OP_MUL] = htp_binary,
-    [NPU_OP_DIV] = htp_binary,        [NPU_OP_SCALE] = htp_scale,
-    [NPU_OP_GLU] = htp_glu,           [NPU_OP_ROPE_TABLE] = htp_rope_table,
-    [NPU_OP_ROPE] = htp_rope,         [NPU_OP_FLASH_ATTN] = htp_flash_attn,
+#define NPU_OP(NAME, code, name, in_min, in_max, out, params, family, nmse, text) [code] = htp_##family,
+#include "wire/npu_ops.def"
 };
 
 htp_op_fn *htp_op_find(uint32_t code) {
@@ -46,7 +41,7 @@ void htp_pipe_run(const htp_pipe *p) {
 }
 
 uint64_t htp_unit_offset(const npu_tensor *t, const htp_unit *u, uint32_t value_bytes) {
-    uint64_t at = (uint64_t)u->i[0] * value_bytes;
+    uint64_t at = (uint64_t)(u->i[0] < t->ne[0] ? u->i[0] : u->i[0] % t->ne[0]) * value_bytes;
     for (unsigned d = 1; d < NPU_MAX_DIMS; d++)
         if (t->ne[d] > 1) at += u->i[d] % t->ne[d] * t->nb[d];
     return at;
@@ -72,26 +67,29 @@ static htp_unit unit_at(const htp_rows *r, uint64_t unit) {
 }
 
 static uint8_t *slot_in(const rows_thread *t, uint32_t slot, unsigned i) {
-    return t->vtcm + slot * t->slot_bytes + (i ? t->r->k->in_bytes[0] : 0);
+    uint8_t *at = t->vtcm + slot * t->slot_bytes;
+    for (unsigned before = 0; before < i; before++) at += t->r->k->in_bytes[before];
+    return at;
 }
 
 static uint8_t *slot_out(const rows_thread *t, uint32_t slot) {
-    return t->vtcm + slot * t->slot_bytes + t->r->k->in_bytes[0] + t->r->k->in_bytes[1];
+    return slot_in(t, slot, NPU_ROWS_IN);
 }
 
 static uint32_t rows_load(void *job, uint64_t unit, uint32_t slot) {
     rows_thread *t = job;
     const htp_rows *r = t->r;
     htp_unit u = unit_at(r, unit);
-    uint8_t *in[2] = {slot_in(t, slot, 0), slot_in(t, slot, 1)};
+    uint8_t *in[NPU_ROWS_IN] = {slot_in(t, slot, 0), slot_in(t, slot, 1), slot_in(t, slot, 2)};
     if (r->load) return r->load(r, &u, t->dma, in);
     uint32_t n = 0;
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < NPU_ROWS_IN; i++) {
         if (!r->in_value_bytes[i]) continue;
-        unsigned s = r->src[i];
-        const uint8_t *from = r->o->src_data[s] + r->src_shift[i];
-        htp_dma_push(t->dma, in[i], from + htp_unit_offset(&r->o->src[s], &u, r->in_value_bytes[i]),
-                     u.values * r->in_value_bytes[i]);
+        const npu_tensor *src = &r->o->src[r->src[i]];
+        const uint8_t *from = r->o->src_data[r->src[i]] + r->src_shift[i];
+        uint32_t values = u.values < src->ne[0] ? u.values : src->ne[0];
+        htp_dma_push(t->dma, in[i], from + htp_unit_offset(src, &u, r->in_value_bytes[i]),
+                     values * r->in_value_bytes[i]);
         n++;
     }
     return n;
@@ -100,7 +98,7 @@ static uint32_t rows_load(void *job, uint64_t unit, uint32_t slot) {
 static void rows_compute(void *job, uint64_t unit, uint32_t slot) {
     rows_thread *t = job;
     htp_unit u = unit_at(t->r, unit);
-    const uint8_t *in[2] = {slot_in(t, slot, 0), slot_in(t, slot, 1)};
+    const uint8_t *in[NPU_ROWS_IN] = {slot_in(t, slot, 0), slot_in(t, slot, 1), slot_in(t, slot, 2)};
     t->r->compute(t->r, &u, in, slot_out(t, slot), t->work);
 }
 
@@ -118,8 +116,9 @@ static void rows_work(void *job, unsigned thread) {
     const htp_rows *r = job;
     uint64_t units = r->rows * r->k->units, threads = r->k->head.threads;
     rows_thread t = {.r = r, .dma = &r->o->session->dma[thread], .vtcm = htp_op_vtcm(r->o, thread)};
-    t.slot_bytes = r->k->in_bytes[0] + r->k->in_bytes[1] + r->k->out_bytes;
-    t.work = t.vtcm + r->k->head.depth * t.slot_bytes;
+    t.slot_bytes = r->k->out_bytes;
+    for (unsigned i = 0; i < NPU_ROWS_IN; i++) t.slot_bytes += r->k->in_bytes[i];
+    t.work = r->work_in_scratch ? htp_op_scratch(r->o, thread) : t.vtcm + r->k->head.depth * t.slot_bytes;
     uint64_t each = (units + threads - 1) / threads, first = thread * each;
     htp_pipe pipe = {.dma = t.dma, .job = &t, .depth = r->k->head.depth, .first = first};
     pipe.end = first + each < units ? first + each : units;
@@ -129,4 +128,21 @@ static void rows_work(void *job, unsigned thread) {
 
 void htp_rows_run(const htp_rows *r) {
     htp_pool_run(&r->o->session->pool, rows_work, (void *)r, r->k->head.threads);
+}
+
+int htp_row_id(const htp_rows *r, const htp_unit *u, uint32_t limit, uint32_t code, uint32_t *id) {
+    *id = ((const volatile uint32_t *)r->o->src_data[1])[u->row];
+    if (*id < limit) return 1;
+    htp_op_fail(r->o, code, (uint32_t)u->row);
+    return 0;
+}
+
+htp_rows htp_rows_f32(htp_op *o, unsigned sources) {
+    htp_rows r = {.o = o, .k = o->kernel, .rows = npu_tensor_rows(&o->dst[0]), .row_values = o->dst[0].ne[0]};
+    for (unsigned i = 0; i < sources; i++) {
+        r.in_value_bytes[i] = o->src_data[i] ? 4 : 0;
+        r.src[i] = (uint8_t)i;
+    }
+    r.out_value_bytes = 4;
+    return r;
 }

@@ -21,8 +21,8 @@ typedef void htp_op_fn(htp_op *o);
 /* By opcode; NULL for ops that no op plan lets through. */
 htp_op_fn *htp_op_find(uint32_t code);
 
-htp_op_fn htp_get_rows, htp_set_rows, htp_cpy, htp_mul_mat, htp_rms_norm, htp_binary, htp_scale, htp_glu;
-htp_op_fn htp_rope_table, htp_rope, htp_flash_attn;
+#define NPU_OP(NAME, code, name, in_min, in_max, out, params, family, nmse, text) htp_op_fn htp_##family;
+#include "wire/npu_ops.def"
 
 void htp_op_fail(htp_op *o, uint32_t code, uint32_t index);
 
@@ -31,6 +31,10 @@ static inline int htp_op_failed(const htp_op *o) {
     return __atomic_load_n(&o->code, __ATOMIC_RELAXED) != NPU_WIRE_OK;
 }
 
+/* Of all threads, before those of each. */
+static inline uint8_t *htp_op_shared_scratch(const htp_op *o) {
+    return o->session->scratch;
+}
 static inline uint8_t *htp_op_vtcm(const htp_op *o, unsigned thread) {
     return o->session->vtcm + thread * ((const npu_kernel_head *)o->kernel)->vtcm_thread_bytes;
 }
@@ -55,7 +59,7 @@ typedef struct htp_pipe {
 
 void htp_pipe_run(const htp_pipe *pipe);
 
-/* --- rows: units of a row of up to two sources and one result (npu_kernel_rows) --- */
+/* --- rows: units of a row of up to three sources and one result (npu_kernel_rows) --- */
 
 typedef struct htp_unit {
     uint64_t row;
@@ -70,16 +74,32 @@ struct htp_rows {
     uint64_t rows; /* of the result at this step */
     uint32_t row_values;
     /* All slot addresses are 128-byte aligned; values past the unit's are there but mean nothing. */
-    void (*compute)(const htp_rows *r, const htp_unit *u, const uint8_t *const in[2], uint8_t *out, uint8_t *work);
-    /* NULL: the unit's values of in[i] at the same coordinates (repeated where the source is smaller). */
-    uint32_t (*load)(const htp_rows *r, const htp_unit *u, htp_dma *dma, uint8_t *const in[2]);
+    void (*compute)(const htp_rows *r, const htp_unit *u, const uint8_t *const in[NPU_ROWS_IN], uint8_t *out,
+                    uint8_t *work);
+    /* NULL: the unit's values of in[i] at the same coordinates, which wrap around where the source is smaller; of a
+     * shorter row only its own values. */
+    uint32_t (*load)(const htp_rows *r, const htp_unit *u, htp_dma *dma, uint8_t *const in[NPU_ROWS_IN]);
     uint32_t (*store)(const htp_rows *r, const htp_unit *u, htp_dma *dma, const uint8_t *out);
-    uint32_t in_value_bytes[2], out_value_bytes; /* bytes a value; 0 = no such stream */
-    uint8_t src[2];                              /* which sources the streams are */
-    int64_t src_shift[2];                        /* bytes added to a source's address */
+    uint32_t in_value_bytes[NPU_ROWS_IN], out_value_bytes; /* bytes a value; 0 = no such stream */
+    uint8_t src[NPU_ROWS_IN];                              /* which sources the streams are */
+    int64_t src_shift[NPU_ROWS_IN];                        /* bytes added to a source's address */
+    const void *job;                                       /* the op's own */
+    int work_in_scratch;                                   /* |work| is the thread's scratch, not VTCM */
 };
 
+/* F32 streams of the first |sources| sources that are there, an F32 result, rows as long as the result's. */
+htp_rows htp_rows_f32(htp_op *o, unsigned sources);
+
 void htp_rows_run(const htp_rows *r);
+
+/* Vectors that hold the unit. */
+static inline uint32_t htp_unit_vectors(const htp_unit *u) {
+    return (u->values + 31) / 32;
+}
+
+/* The unit's entry of the list of ids or cells in source 1, read once: the host can change it at any time. 0 when it
+ * is not below |limit|; the op has failed with |code| then, and the unit must touch nothing. */
+int htp_row_id(const htp_rows *r, const htp_unit *u, uint32_t limit, uint32_t code, uint32_t *id);
 
 /* Address of the first value of a unit in a tensor, coordinates taken modulo its shape. */
 uint64_t htp_unit_offset(const npu_tensor *t, const htp_unit *u, uint32_t value_bytes);

@@ -30,12 +30,10 @@ int npu_wire_check_step(const npu_step *step, const uint32_t max_rows[NPU_ROWS_C
 
 /* Bytes from the first to past the last element; 0 when the numbers overflow. */
 static uint64_t extent(const npu_tensor *t, uint32_t block_values, uint32_t block_bytes) {
-    uint64_t end = (uint64_t)(t->ne[0] / block_values - 1) * t->nb[0] + block_bytes;
-    for (unsigned i = 1; i < NPU_MAX_DIMS; i++) {
-        uint64_t more;
-        if (__builtin_mul_overflow((uint64_t)(t->ne[i] - 1), t->nb[i], &more) ||
-            __builtin_add_overflow(end, more, &end))
-            return 0;
+    uint64_t end = block_bytes;
+    for (unsigned i = 0; i < NPU_MAX_DIMS; i++) {
+        uint64_t more, steps = i ? t->ne[i] : t->ne[0] / block_values;
+        if (__builtin_mul_overflow(steps - 1, t->nb[i], &more) || __builtin_add_overflow(end, more, &end)) return 0;
     }
     return end;
 }
@@ -59,9 +57,9 @@ const char *npu_wire_check_tensor(const npu_tensor *t, uint64_t buffer_bytes) {
         uint32_t block_values = f ? f->block_values : 1, block_bytes = f ? f->block_bytes : 4;
         if ((!f && t->type != TYPE_I32) || t->ne[0] % block_values) return "type";
         align = block_values == 1 ? block_bytes : 1;
-        if (t->nb[0] != block_bytes) return "stride";
-        for (unsigned i = 1; i < NPU_MAX_DIMS; i++)
-            if (t->ne[i] > 1 && (!t->nb[i] || t->nb[i] % align || t->nb[i] > 1ull << 40)) return "stride";
+        for (unsigned i = 0; i < NPU_MAX_DIMS; i++)
+            if (t->ne[i] > (i ? 1 : block_values) && (!t->nb[i] || t->nb[i] % align || t->nb[i] > 1ull << 40))
+                return "stride";
         bytes = extent(t, block_values, block_bytes);
     } else {
         return "layout";

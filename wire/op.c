@@ -2,7 +2,7 @@
 #include "wire/op.h"
 
 static const npu_op_info ops[] = {
-#define NPU_OP(NAME, code, name, in_min, in_max, out, params, nmse, text) \
+#define NPU_OP(NAME, code, name, in_min, in_max, out, params, family, nmse, text) \
     {name, code, in_min, in_max, out, sizeof(params), nmse, text},
 #include "wire/npu_ops.def"
 };

@@ -14,7 +14,7 @@
 enum { NPU_OP_SRCS = 10, NPU_OP_DSTS = 4, NPU_OP_PARAM_WORDS = 16, NPU_OP_KERNEL_WORDS = 32 };
 
 typedef enum npu_opcode {
-#define NPU_OP(NAME, code, name, in_min, in_max, out, params, nmse, text) NPU_OP_##NAME = code,
+#define NPU_OP(NAME, code, name, in_min, in_max, out, params, family, nmse, text) NPU_OP_##NAME = code,
 #include "wire/npu_ops.def"
     NPU_OP_CODE_LIMIT = 0x80 /* every code is below */
 } npu_opcode;
@@ -56,9 +56,16 @@ typedef struct npu_params_glu {
         limit; /* OAI only: g = min(gate, limit), u = clamp(up, -limit, limit), g / (1+exp(-alpha g)) * (u + 1) */
 } npu_params_glu;
 
+/* The binary64 numbers from which ALiBi slopes are made (wire/alibi.h), low word first. Zero in a graph; a target that
+ * needs them fills them in when it lowers the op. */
+typedef struct npu_alibi {
+    uint32_t base[2][2];
+} npu_alibi;
+
 typedef struct npu_params_softmax {
     float scale;
     float max_bias; /* ALiBi; 0 = none */
+    npu_alibi alibi;
 } npu_params_softmax;
 
 enum { NPU_ROPE_NORMAL = 0, NPU_ROPE_NEOX = 1 }; /* pairs (2i, 2i+1) or (i, i+P) */
@@ -72,6 +79,7 @@ typedef struct npu_params_attn {
     float max_bias;  /* ALiBi slopes for the mask; 0 = none (mask slope 1) */
     int32_t causal;  /* informative: spans already end at the query's own key */
     uint32_t window; /* 0 = all keys; else only the last |window| keys of the span */
+    npu_alibi alibi;
 } npu_params_attn;
 
 typedef struct npu_op {

@@ -42,11 +42,12 @@ typedef struct npu_kernel_head {
 
 /* Row by row through VTCM: norms, element-wise ops, GLU, rope, copies, row gather and scatter. A unit is |columns|
  * values of a row; a slot holds one unit of every stream. */
+enum { NPU_ROWS_IN = 3 };
 typedef struct npu_kernel_rows {
     npu_kernel_head head;
     uint32_t columns; /* of a unit; the last one of a row may be shorter */
     uint32_t units;   /* a row */
-    uint32_t in_bytes[2];
+    uint32_t in_bytes[NPU_ROWS_IN];
     uint32_t out_bytes;
     uint32_t work_bytes; /* a thread, after its slots */
 } npu_kernel_rows;
@@ -60,9 +61,11 @@ typedef struct npu_kernel_mul_mat {
 
 typedef struct npu_kernel_attn {
     npu_kernel_head head;
-    uint32_t rows;  /* of the query a task takes */
-    uint32_t group; /* query heads per KV head */
-    uint32_t k_slot_bytes, v_slot_bytes;
+    uint32_t rows;                     /* of the query a task takes */
+    uint32_t group;                    /* query heads per KV head */
+    uint32_t k_row_bytes, v_row_bytes; /* of a key and a value in a slot: whole vectors */
+    uint32_t mask_row_bytes;           /* of a block's mask for one query row; 0 = no mask */
+    uint32_t slot_bytes;
 } npu_kernel_attn;
 
 /* Fills |kernel| for |op| with tensors from |tensors| (row dimensions at their largest). Returns NULL when the device
@@ -71,11 +74,11 @@ typedef struct npu_kernel_attn {
 const char *npu_opplan_make(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw,
                             uint32_t kernel[NPU_OP_KERNEL_WORDS]);
 
-/* The families; operands are present as the op table demands and have sound dimensions. |kernel| is zero. */
+/* The families of npu_ops.def, called with what npu_op_check lets through; |kernel| is zero. They add what the NPU
+ * cannot do, and the numbers. */
 typedef const char *npu_opplan_fn(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel);
-npu_opplan_fn npu_opplan_get_rows, npu_opplan_set_rows, npu_opplan_cpy, npu_opplan_mul_mat, npu_opplan_rms_norm;
-npu_opplan_fn npu_opplan_binary, npu_opplan_unary, npu_opplan_glu, npu_opplan_rope_table, npu_opplan_rope;
-npu_opplan_fn npu_opplan_flash_attn;
+#define NPU_OP(NAME, code, name, in_min, in_max, out, params, family, nmse, text) npu_opplan_fn npu_opplan_##family;
+#include "wire/npu_ops.def"
 
 /* What the families share: an operand that the op table demands, and one that may be absent (NULL). */
 static inline const npu_tensor *npu_opplan_operand(const npu_op *op, const npu_tensor *tensors, unsigned i) {
@@ -94,8 +97,15 @@ static inline uint32_t npu_round_up(uint32_t x, uint32_t to) {
 int npu_opplan_plain(const npu_tensor *t, uint8_t type);
 int npu_opplan_same_shape(const npu_tensor *a, const npu_tensor *b);
 
-/* Sets threads, depth and the slots of a row pipeline; whole rows only when |split| is 0. */
+/* Bytes a value of each stream of a row pipeline; 0 = no such stream. |whole|: a unit is always a whole row. */
+typedef struct npu_opplan_streams {
+    uint32_t in[NPU_ROWS_IN], out;
+    int whole;
+} npu_opplan_streams;
+
+/* Sets threads, depth and slots of a row pipeline over |rows| rows of |row_values|; work_bytes and the scratch of a
+ * thread are the caller's and count. Fewer threads when the local memory is too small for all. */
 const char *npu_opplan_rows_fit(npu_kernel_rows *k, const npu_hw *hw, uint64_t rows, uint32_t row_values,
-                                const uint32_t in_value_bytes[2], uint32_t out_value_bytes, int split);
+                                const npu_opplan_streams *streams);
 
 #endif

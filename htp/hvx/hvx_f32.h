@@ -24,6 +24,13 @@
 /* No vector register survives a call, so a function that is not inlined costs its caller vector stores. */
 #define HVX_F32_INLINE static inline __attribute__((always_inline))
 
+/* Before a loop over vectors: one is a long chain, and several side by side fill the packets of the real build. */
+#ifdef HTP_BUILD_REAL
+#define HVX_F32_UNROLL _Pragma("GCC unroll 4")
+#else
+#define HVX_F32_UNROLL
+#endif
+
 static inline HVX_Vector hvx_f32_splat(float x) {
     return Q6_V_vsplat_R((int32_t)npu_float_bits(x));
 }

@@ -1,19 +1,55 @@
-/* Functions on vectors of 32 floats beyond arithmetic: exp, masks by lane, a 32 x 32 transpose, square root of a
- * scalar. The formulas are wire/math.h's, step by step, so native and qemu builds give its bits. */
+/* Functions on vectors of 32 floats beyond arithmetic: exp, log, tanh, erf, masks by lane, a 32 x 32 transpose, square
+ * root of a scalar. The formulas are wire/math.h's, step by step, so native and qemu builds give its bits. */
 #ifndef HTP_HVX_MATH_H
 #define HTP_HVX_MATH_H
 
 #include "htp/hvx/hvx_f32.h"
 #include "wire/math.h"
 
+static inline HVX_Vector hvx_f32_negate(HVX_Vector x) {
+    return Q6_V_vxor_VV(x, Q6_V_vsplat_R((int32_t)0x80000000u));
+}
+
+/* Lowest power first. */
+static inline HVX_Vector hvx_f32_poly(HVX_Vector x, const float *c, int n) {
+    HVX_Vector p = hvx_f32_splat(c[n - 1]);
+    for (int i = n - 2; i >= 0; i--) p = hvx_f32_fma(p, x, hvx_f32_splat(c[i]));
+    return p;
+}
+
+static inline HVX_Vector hvx_f32_with_sign(HVX_Vector size, HVX_Vector sign) {
+    return Q6_V_vor_VV(size, Q6_V_vand_VV(sign, Q6_V_vsplat_R((int32_t)0x80000000u)));
+}
+
+/* |size| < limit, where both are not negative and may be NaN: floats order like their bits. */
+static inline HVX_VectorPred hvx_f32_below(HVX_Vector size, float limit) {
+    return Q6_Q_vcmp_gt_VwVw(hvx_f32_splat(limit), size);
+}
+
+/* For exponentials that become divisors: the real build's division has no use for infinity. What lies above the cap
+ * makes no difference to the quotient beyond its own last place; elsewhere nothing is capped. */
+static inline HVX_Vector hvx_f32_capped(HVX_Vector x) {
+#ifdef HTP_BUILD_REAL
+    return hvx_f32_min(x, hvx_f32_splat(86.0f));
+#else
+    return x;
+#endif
+}
+
 #ifdef HTP_BUILD_QEMU
 
 /* A lane at a time: there every vector operation would go through memory. */
-static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
-    hvx_f32_lanes y;
-    for (int i = 0; i < 32; i++) y.f[i] = npu_expf(hvx_f32_lane(x, i));
-    return hvx_f32_join(&y);
-}
+#define HVX_F32_LANE_BY_LANE(name, scalar)                                \
+    static inline HVX_Vector name(HVX_Vector x) {                         \
+        hvx_f32_lanes y;                                                  \
+        for (int i = 0; i < 32; i++) y.f[i] = scalar(hvx_f32_lane(x, i)); \
+        return hvx_f32_join(&y);                                          \
+    }
+HVX_F32_LANE_BY_LANE(hvx_f32_exp, npu_expf)
+HVX_F32_LANE_BY_LANE(hvx_f32_log, npu_logf)
+HVX_F32_LANE_BY_LANE(hvx_f32_tanh, npu_tanhf)
+HVX_F32_LANE_BY_LANE(hvx_f32_erf, npu_erff)
+#undef HVX_F32_LANE_BY_LANE
 
 #else
 
@@ -57,6 +93,49 @@ static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
     return Q6_V_vmux_QVV(high, Q6_V_vsplat_R(0x7F800000), y);
 }
 
+static inline HVX_Vector hvx_f32_log(HVX_Vector x) {
+    static const float c[] = {NPU_LOG_C0, NPU_LOG_C1, NPU_LOG_C2, NPU_LOG_C3, NPU_LOG_C4,
+                              NPU_LOG_C5, NPU_LOG_C6, NPU_LOG_C7, NPU_LOG_C8};
+    HVX_Vector one = hvx_f32_splat(1.0f), infinity = hvx_f32_splat(NPU_F32_INF), root = Q6_V_vsplat_R(0x3F3504F3);
+    HVX_VectorPred tiny = hvx_f32_below(x, 0x1p-126f);
+    HVX_Vector bits = hvx_f32_mul(x, Q6_V_vmux_QVV(tiny, hvx_f32_splat(0x1p23f), one));
+    HVX_Vector shifted = Q6_Vw_vsub_VwVw(bits, root);
+    HVX_Vector m = Q6_Vw_vadd_VwVw(Q6_V_vand_VV(shifted, Q6_V_vsplat_R(0x7FFFFF)), root);
+    HVX_Vector n = hvx_f32_from_i32(Q6_Vw_vasr_VwR(shifted, 23));
+    n = hvx_f32_sub(n, Q6_V_vmux_QVV(tiny, hvx_f32_splat(23.0f), Q6_V_vzero()));
+    HVX_Vector f = hvx_f32_sub(m, one), s = hvx_f32_mul(f, f);
+    HVX_Vector tail = hvx_f32_fma(n, hvx_f32_splat(NPU_LN2_LO), hvx_f32_mul(hvx_f32_poly(f, c, 9), hvx_f32_mul(s, f)));
+    tail = hvx_f32_fma(s, hvx_f32_splat(-0.5f), tail);
+    HVX_Vector y = hvx_f32_fma(n, hvx_f32_splat(NPU_LN2_HI), hvx_f32_add(f, tail));
+    y = Q6_V_vmux_QVV(Q6_Q_vcmp_eq_VwVw(x, infinity), x, y);
+    y = Q6_V_vmux_QVV(Q6_Q_vcmp_gt_VuwVuw(x, infinity), hvx_f32_splat(NPU_F32_NAN), y); /* below 0, and NaN */
+    return Q6_V_vmux_QVV(Q6_Q_vcmp_eq_VwVw(hvx_f32_abs(x), Q6_V_vzero()), hvx_f32_splat(-NPU_F32_INF), y);
+}
+
+static inline HVX_Vector hvx_f32_tanh(HVX_Vector x) {
+    static const float c[] = {NPU_TANH_C0, NPU_TANH_C1, NPU_TANH_C2, NPU_TANH_C3, NPU_TANH_C4};
+    HVX_Vector t = hvx_f32_abs(x), z = hvx_f32_mul(x, x), one = hvx_f32_splat(1.0f);
+    HVX_Vector small = hvx_f32_fma(hvx_f32_poly(z, c, 5), hvx_f32_mul(z, t), t);
+    HVX_Vector e = hvx_f32_add(hvx_f32_exp(hvx_f32_capped(hvx_f32_add(t, t))), one);
+    HVX_Vector large = hvx_f32_sub(one, hvx_f32_div(hvx_f32_splat(2.0f), e));
+    return hvx_f32_with_sign(Q6_V_vmux_QVV(hvx_f32_below(t, NPU_TANH_SPLIT), small, large), x);
+}
+
+static inline HVX_Vector hvx_f32_erf(HVX_Vector x) {
+    static const float c[] = {NPU_ERF_C0, NPU_ERF_C1, NPU_ERF_C2, NPU_ERF_C3, NPU_ERF_C4, NPU_ERF_C5, NPU_ERF_C6};
+    static const float d[] = {NPU_ERFC_C0, NPU_ERFC_C1, NPU_ERFC_C2, NPU_ERFC_C3,
+                              NPU_ERFC_C4, NPU_ERFC_C5, NPU_ERFC_C6};
+    HVX_Vector t = hvx_f32_abs(x), z = hvx_f32_mul(x, x), one = hvx_f32_splat(1.0f);
+    HVX_Vector small = hvx_f32_fma(hvx_f32_poly(z, c, 7), t, t);
+    HVX_VectorPred below = hvx_f32_below(t, NPU_ERF_ONE);
+    HVX_Vector u = Q6_V_vmux_QVV(below, t, hvx_f32_splat(NPU_ERF_ONE));
+    HVX_Vector large = hvx_f32_sub(one, hvx_f32_exp(hvx_f32_negate(hvx_f32_mul(u, hvx_f32_poly(u, d, 7)))));
+    large = Q6_V_vmux_QVV(below, large, one);
+    HVX_Vector y = Q6_V_vmux_QVV(hvx_f32_below(t, NPU_ERF_SPLIT), small, large);
+    y = Q6_V_vmux_QVV(Q6_Q_vcmp_gt_VwVw(t, hvx_f32_splat(NPU_F32_INF)), t, y); /* NaN stays */
+    return hvx_f32_with_sign(y, x);
+}
+
 #endif
 
 /* Lanes first .. end - 1 of 32. */
@@ -72,10 +151,6 @@ static inline HVX_VectorPred hvx_lanes_between(uint32_t first, uint32_t end) {
 /* x with the lanes from |n| on made +0. */
 static inline HVX_Vector hvx_f32_keep(HVX_Vector x, uint32_t n) {
     return Q6_V_vmux_QVV(hvx_lanes_between(0, n), x, Q6_V_vzero());
-}
-
-static inline HVX_Vector hvx_f32_negate(HVX_Vector x) {
-    return Q6_V_vxor_VV(x, Q6_V_vsplat_R((int32_t)0x80000000u));
 }
 
 /* out[j] lane i = in[i] lane j. Each of the five rounds interleaves vector i with vector i + 16, which moves one bit of

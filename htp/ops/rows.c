@@ -1,5 +1,5 @@
-/* GET_ROWS from plain tables and from weight images, SET_ROWS into a state. Ids and cells are outside values: each is
- * checked before its row is touched. */
+/* GET_ROWS from plain tables and from weight images. Ids are outside values: each is checked before its row is touched.
+ */
 #include "htp/hvx/hvx_math.h"
 #include "htp/memory.h"
 #include "htp/op.h"
@@ -7,18 +7,10 @@
 #include "wire/format.h"
 #include "wire/image.h"
 
-/* Where a unit with a bad id reads or writes: nowhere. The op has failed by then. */
-static int id_of(const htp_rows *r, const htp_unit *u, uint32_t limit, uint32_t code, uint32_t *id) {
-    *id = ((const volatile uint32_t *)r->o->src_data[1])[u->row]; /* read once: the host can change it at any time */
-    if (*id < limit) return 1;
-    htp_op_fail(r->o, code, (uint32_t)u->row);
-    return 0;
-}
-
 static uint32_t load_row(const htp_rows *r, const htp_unit *u, htp_dma *dma, uint8_t *const in[2]) {
     uint32_t id;
     const npu_tensor *table = &r->o->src[0];
-    if (!id_of(r, u, table->ne[1], NPU_WIRE_BAD_ROW_ID, &id)) return 0;
+    if (!htp_row_id(r, u, table->ne[1], NPU_WIRE_BAD_ROW_ID, &id)) return 0;
     htp_dma_push(dma, in[0], r->o->src_data[0] + id * table->nb[1], u->values * 4);
     return 1;
 }
@@ -46,7 +38,7 @@ static uint32_t minima_at(const npu_image_format *f, uint32_t k) {
 static uint32_t load_tiles(const htp_rows *r, const htp_unit *u, htp_dma *dma, uint8_t *const in[2]) {
     uint32_t id, k = r->o->src[0].ne[0];
     const npu_image_format *f = npu_image_format_of(r->o->src[0].type);
-    if (!id_of(r, u, r->o->src[0].ne[1], NPU_WIRE_BAD_ROW_ID, &id)) return 0;
+    if (!htp_row_id(r, u, r->o->src[0].ne[1], NPU_WIRE_BAD_ROW_ID, &id)) return 0;
     const uint8_t *tile = r->o->src_data[0] + (uint64_t)(id / 32) * npu_image_row_tile_bytes(f, k) + id % 32 * 4;
     uint32_t scale_vectors = npu_image_scale_bytes(k) / NPU_VECTOR_BYTES;
     htp_dma_push_2d(dma, in[0], tile, 4, npu_image_code_bytes(f, k) / NPU_VECTOR_BYTES, 4, NPU_VECTOR_BYTES);
@@ -111,39 +103,6 @@ void htp_get_rows(htp_op *o) {
     r.load = tiles ? load_tiles : load_row;
     r.compute = tiles ? dequantise : nothing;
     r.store = tiles ? store_out : store_row;
-    htp_memory_refresh(o->src_data[1], r.rows * 4);
-    htp_rows_run(&r);
-}
-
-static void convert(const htp_rows *r, const htp_unit *u, const uint8_t *const in[2], uint8_t *out, uint8_t *work) {
-    const HVX_Vector *x = (const HVX_Vector *)in[0];
-    HVX_Vector *y = (HVX_Vector *)out;
-    uint32_t n = (u->values + 31) / 32;
-    (void)work;
-    if (r->out_value_bytes == 4)
-        for (uint32_t i = 0; i < n; i++) y[i] = x[i];
-    else
-        for (uint32_t i = 0; i < n; i += 2)
-            y[i / 2] = hvx_f32_to_half(Q6_W_vcombine_VV(i + 1 < n ? x[i + 1] : Q6_V_vzero(), x[i]));
-}
-
-static uint32_t store_cell(const htp_rows *r, const htp_unit *u, htp_dma *dma, const uint8_t *out) {
-    uint32_t cell;
-    const npu_tensor *state = &r->o->dst[0];
-    if (!id_of(r, u, state->ne[1], NPU_WIRE_BAD_CELL, &cell)) return 0;
-    htp_dma_push(dma, r->o->dst_data[0] + cell * state->nb[1], out, u->values * r->out_value_bytes);
-    return 1;
-}
-
-static uint32_t load_x(const htp_rows *r, const htp_unit *u, htp_dma *dma, uint8_t *const in[2]) {
-    htp_dma_push(dma, in[0], r->o->src_data[0] + u->row * r->o->src[0].nb[1], u->values * 4);
-    return 1;
-}
-
-void htp_set_rows(htp_op *o) {
-    htp_rows r = {.o = o, .k = o->kernel, .rows = o->src[0].ne[1], .row_values = o->src[0].ne[0]};
-    r.load = load_x, r.compute = convert, r.store = store_cell;
-    r.out_value_bytes = o->dst[0].type == NPU_TYPE_F16 ? 2 : 4;
     htp_memory_refresh(o->src_data[1], r.rows * 4);
     htp_rows_run(&r);
 }

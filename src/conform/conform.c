@@ -101,6 +101,30 @@ static void compare(const npu_case *c, const side *got, const side *want, uint8_
     }
 }
 
+/* Where the target gets the case's weights from. */
+typedef struct weight_store {
+    const npu_case *c;
+    const npu_weight_ref *refs;
+    uint8_t *const *contents;
+} weight_store;
+
+static npu_status give_weight(void *context, unsigned layer, npu_role role, npu_weight_part part, npu_weight *out,
+                              npu_error *err) {
+    const weight_store *s = context;
+    for (uint32_t i = 0; i < s->c->n_tensors; i++) {
+        const npu_tensor *t = &s->c->tensors[i];
+        if (!(t->flags & NPU_TENSOR_WEIGHT) || s->refs[i].layer != layer || s->refs[i].role != role || part != 0)
+            continue;
+        *out = (npu_weight){
+            .name = "case", .data = s->contents[i] + t->offset, .bytes = npu_tensor_extent(t), .type = t->type};
+        memcpy(out->ne, t->ne, sizeof out->ne);
+        memcpy(out->nb, t->nb, sizeof out->nb);
+        return NPU_OK;
+    }
+    return npu_fail(err, NPU_NOT_FOUND, "conform.weight", "layer %u, role %u: no weight of this case", layer,
+                    (unsigned)role);
+}
+
 static npu_status run_three_times(runner *r, npu_case *c, side *got, side *want, uint8_t *const *contents, uint8_t *map,
                                   outcome *out, npu_error *err) {
     npu_batch batch = {.image_id = ++r->image_id,
@@ -112,6 +136,9 @@ static npu_status run_three_times(runner *r, npu_case *c, side *got, side *want,
                        .weights = r->weights};
     NPU_TRY(make_side(c, got, err));
     NPU_TRY(make_side(c, want, err));
+    weight_store store = {c, r->weights, contents};
+    const npu_weight_source source = {&store, give_weight};
+    NPU_TRY(got->target->ops->load_block(got->target, r->weights[0].layer, 1, &source, err));
     for (int run = 0; run < RUNS && out->verdict == NPU_CONFORM_PASS; run++) {
         /* Last with all rows: what an earlier, smaller run left behind must not show. */
         if (c->rows) batch.step.rows[NPU_ROWS_STEP] = run == RUNS - 1 ? c->rows : 1 + npu_case_below(c, c->rows);

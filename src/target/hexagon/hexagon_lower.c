@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/alibi.h"
 #include "wire/check.h"
 
 enum { ARENA_BYTES = 4 << 20 };
@@ -75,12 +76,21 @@ static npu_status lower_tensor(lowering *l, uint16_t from, uint16_t *to, npu_err
     return NPU_OK;
 }
 
+/* What the NPU program cannot make of the parameters by itself. */
+static void complete_params(npu_op *op, const npu_tensor *tensors) {
+    if (op->code == NPU_OP_SOFT_MAX && op->src[0] != NPU_NO_TENSOR)
+        op->params.softmax.alibi = npu_alibi_make(op->params.softmax.max_bias, tensors[op->src[0]].ne[2]);
+    if (op->code == NPU_OP_FLASH_ATTN && op->src[0] != NPU_NO_TENSOR)
+        op->params.attn.alibi = npu_alibi_make(op->params.attn.max_bias, tensors[op->src[0]].ne[1]);
+}
+
 /* Op |i| of the batch as the next one of the part. */
 static npu_status lower_op(lowering *l, uint32_t i, npu_error *err) {
     npu_op *op = &l->ops[l->n_ops];
     *op = l->batch->ops[i];
     for (unsigned s = 0; s < NPU_OP_SRCS; s++) NPU_TRY(lower_tensor(l, op->src[s], &op->src[s], err));
     for (unsigned d = 0; d < NPU_OP_DSTS; d++) NPU_TRY(lower_tensor(l, op->dst[d], &op->dst[d], err));
+    complete_params(op, l->tensors);
     const char *why_not = npu_opplan_make(op, l->tensors, npu_hex_session_hw(l->t->session), op->kernel);
     l->n_ops += !why_not;
     if (!why_not) return NPU_OK;

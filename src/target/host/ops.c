@@ -2,7 +2,7 @@
 #include "target/host/variants.h"
 
 static const npu_host_variant *const table[NPU_OP_CODE_LIMIT] = {
-#define NPU_OP(NAME, code, name, in_min, in_max, out, params, nmse, text) [code] = npu_host_##NAME,
+#define NPU_OP(NAME, code, name, in_min, in_max, out, params, family, nmse, text) [code] = npu_host_##NAME,
 #include "wire/npu_ops.def"
 };
 

@@ -4,7 +4,7 @@
 
 #include "target/host/host_op.h"
 
-#define NPU_OP(NAME, code, name, in_min, in_max, out, params, nmse, text) \
+#define NPU_OP(NAME, code, name, in_min, in_max, out, params, family, nmse, text) \
     extern const npu_host_variant npu_host_##NAME[];
 #include "wire/npu_ops.def"
 

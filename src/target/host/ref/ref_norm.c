@@ -1,6 +1,6 @@
 /* RMS_NORM, NORM, L2_NORM, SUM_ROWS, SOFT_MAX (numerics.md §6). Rows dense; the result may be the source. */
 #include "target/host/ref/ref.h"
-#include "wire/math64.h"
+#include "wire/alibi.h"
 
 /* x * r, or (x - mean) * r, then weight and bias. */
 static void finish(const npu_host_call *call, const float *x, float mean, float r, float *y) {
@@ -93,14 +93,8 @@ float npu_ref_mask(const npu_host_operand *mask, const uint8_t *row, uint64_t i)
 }
 
 float npu_ref_alibi_slope(float max_bias, uint32_t h, uint32_t heads) {
-    if (!(max_bias > 0)) return 1.0f;
-    uint32_t low = 1;
-    while (low <= heads / 2) low *= 2;
-    double base = h < low ? npu_pow64(2, -(double)max_bias / low) : npu_pow64(2, -(double)max_bias / 2 / low);
-    uint32_t times = h < low ? h + 1 : 2 * (h - low) + 1;
-    double slope = 1;
-    for (uint32_t i = 0; i < times; i++) slope *= base;
-    return (float)slope;
+    npu_alibi alibi = npu_alibi_make(max_bias, heads);
+    return npu_alibi_slope(&alibi, max_bias, h, heads);
 }
 
 npu_status npu_host_soft_max_ref(const npu_host_call *call, npu_error *err) {

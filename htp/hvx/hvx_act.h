@@ -1,0 +1,48 @@
+/* Activations on vectors of 32 floats (docs/numerics.md §6), step by step as on the page. */
+#ifndef HTP_HVX_ACT_H
+#define HTP_HVX_ACT_H
+
+#include "htp/hvx/hvx_math.h"
+
+/* x / (1 + exp(-t)) */
+static inline HVX_Vector hvx_f32_gated(HVX_Vector x, HVX_Vector minus_t) {
+    HVX_Vector e = hvx_f32_exp(hvx_f32_capped(minus_t));
+    return hvx_f32_div(x, hvx_f32_add(hvx_f32_splat(1.0f), e));
+}
+
+static inline HVX_Vector hvx_f32_silu(HVX_Vector x) {
+    return hvx_f32_gated(x, hvx_f32_negate(x));
+}
+
+static inline HVX_Vector hvx_f32_sigmoid(HVX_Vector x) {
+    return hvx_f32_gated(hvx_f32_splat(1.0f), hvx_f32_negate(x));
+}
+
+static inline HVX_Vector hvx_f32_gelu_quick(HVX_Vector x) {
+    return hvx_f32_gated(x, hvx_f32_mul(hvx_f32_splat(-1.702f), x));
+}
+
+static inline HVX_Vector hvx_f32_gelu(HVX_Vector x) {
+    HVX_Vector t = hvx_f32_mul(x, x);
+    HVX_Vector u = hvx_f32_fma(hvx_f32_mul(hvx_f32_splat(0.044715f), t), x, x);
+    HVX_Vector y = hvx_f32_add(hvx_f32_splat(1.0f), hvx_f32_tanh(hvx_f32_mul(u, hvx_f32_splat(0.79788456f))));
+    return hvx_f32_mul(hvx_f32_mul(hvx_f32_splat(0.5f), x), y);
+}
+
+static inline HVX_Vector hvx_f32_gelu_erf(HVX_Vector x) {
+    HVX_Vector y = hvx_f32_add(hvx_f32_splat(1.0f), hvx_f32_erf(hvx_f32_mul(x, hvx_f32_splat(0.70710678f))));
+    return hvx_f32_mul(hvx_f32_mul(hvx_f32_splat(0.5f), x), y);
+}
+
+/* NaN stays. */
+static inline HVX_Vector hvx_f32_relu(HVX_Vector x) {
+    return hvx_f32_max(x, Q6_V_vzero());
+}
+
+/* A NaN is above 20 by its bits, or goes through the logarithm: it stays one. */
+static inline HVX_Vector hvx_f32_softplus(HVX_Vector x) {
+    HVX_Vector y = hvx_f32_log(hvx_f32_add(hvx_f32_splat(1.0f), hvx_f32_exp(x)));
+    return Q6_V_vmux_QVV(Q6_Q_vcmp_gt_VwVw(x, hvx_f32_splat(20.0f)), x, y);
+}
+
+#endif

@@ -1,0 +1,127 @@
+/* RMS_NORM, NORM, L2_NORM, SUM_ROWS: rows through VTCM, sums by lanes (docs/numerics.md §3). */
+#include "htp/hvx/hvx_math.h"
+#include "htp/op.h"
+
+/* Functions of their own, so that scripts/htp-packets finds their loops. */
+#define HOT __attribute__((noinline)) static
+
+HOT HVX_Vector sum_of_squares(const HVX_Vector *x, uint32_t n) {
+    HVX_Vector sum = Q6_V_vzero();
+    for (uint32_t i = 0; i < n; i++) sum = hvx_f32_fma(x[i], x[i], sum);
+    return sum;
+}
+
+HOT HVX_Vector sum_of_values(const HVX_Vector *x, uint32_t n) {
+    HVX_Vector sum = Q6_V_vzero();
+    for (uint32_t i = 0; i < n; i++) sum = hvx_f32_add(sum, x[i]);
+    return sum;
+}
+
+HOT void scale_by(const HVX_Vector *restrict x, HVX_Vector scale, HVX_Vector *restrict y, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_mul(x[i], scale);
+}
+
+HOT void scale_weigh(const HVX_Vector *restrict x, const HVX_Vector *restrict w, HVX_Vector scale,
+                     HVX_Vector *restrict y, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_mul(hvx_f32_mul(x[i], scale), w[i]);
+}
+
+/* y[i] = x[i] - mean; returns the lanes' sums of squares of whole vectors. */
+HOT HVX_Vector centre(const HVX_Vector *restrict x, HVX_Vector mean, HVX_Vector *restrict y, uint32_t n) {
+    HVX_Vector sum = Q6_V_vzero();
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = hvx_f32_sub(x[i], mean);
+        sum = hvx_f32_fma(y[i], y[i], sum);
+    }
+    return sum;
+}
+
+HOT void add_to(const HVX_Vector *restrict b, HVX_Vector *restrict y, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_add(y[i], b[i]);
+}
+
+/* Absent elements as +0: adding their square, or them, does not change a lane that began at +0. */
+static float squares(const HVX_Vector *x, uint32_t values) {
+    uint32_t full = values / 32, rest = values % 32;
+    HVX_Vector sum = sum_of_squares(x, full);
+    if (rest) {
+        HVX_Vector last = hvx_f32_keep(x[full], rest);
+        sum = hvx_f32_fma(last, last, sum);
+    }
+    return hvx_f32_sum(sum);
+}
+
+static float sum_of(const HVX_Vector *x, uint32_t values) {
+    uint32_t full = values / 32, rest = values % 32;
+    HVX_Vector sum = sum_of_values(x, full);
+    if (rest) sum = hvx_f32_add(sum, hvx_f32_keep(x[full], rest));
+    return hvx_f32_sum(sum);
+}
+
+static void finish(const htp_rows *r, const HVX_Vector *x, float scale, const uint8_t *const in[NPU_ROWS_IN],
+                   HVX_Vector *y, uint32_t n) {
+    HVX_Vector by = hvx_f32_splat(scale);
+    if (r->in_value_bytes[1])
+        scale_weigh(x, (const HVX_Vector *)in[1], by, y, n);
+    else
+        scale_by(x, by, y, n);
+    if (r->in_value_bytes[2]) add_to((const HVX_Vector *)in[2], y, n);
+}
+
+static void rms_norm(const htp_rows *r, const htp_unit *u, const uint8_t *const in[NPU_ROWS_IN], uint8_t *out,
+                     uint8_t *work) {
+    const HVX_Vector *x = (const HVX_Vector *)in[0];
+    float mean = squares(x, u->values) / (float)u->values;
+    (void)work;
+    finish(r, x, 1.0f / htp_sqrtf(mean + r->o->op->params.eps.eps), in, (HVX_Vector *)out, htp_unit_vectors(u));
+}
+
+static void l2_norm(const htp_rows *r, const htp_unit *u, const uint8_t *const in[NPU_ROWS_IN], uint8_t *out,
+                    uint8_t *work) {
+    const HVX_Vector *x = (const HVX_Vector *)in[0];
+    float length = htp_sqrtf(squares(x, u->values)), eps = r->o->op->params.eps.eps;
+    (void)work;
+    finish(r, x, 1.0f / (length < eps ? eps : length), in, (HVX_Vector *)out, htp_unit_vectors(u));
+}
+
+/* The differences go to the slot of x, which is not needed any more. */
+static void norm(const htp_rows *r, const htp_unit *u, const uint8_t *const in[NPU_ROWS_IN], uint8_t *out,
+                 uint8_t *work) {
+    const HVX_Vector *x = (const HVX_Vector *)in[0];
+    HVX_Vector *y = (HVX_Vector *)out;
+    uint32_t full = u->values / 32, rest = u->values % 32;
+    HVX_Vector mean = hvx_f32_splat(sum_of(x, u->values) / (float)u->values), sum = centre(x, mean, y, full);
+    (void)work;
+    if (rest) {
+        y[full] = hvx_f32_sub(x[full], mean);
+        HVX_Vector last = hvx_f32_keep(y[full], rest);
+        sum = hvx_f32_fma(last, last, sum);
+    }
+    float variance = hvx_f32_sum(sum) / (float)u->values;
+    finish(r, y, 1.0f / htp_sqrtf(variance + r->o->op->params.eps.eps), in, y, htp_unit_vectors(u));
+}
+
+void htp_norm(htp_op *o) {
+    htp_rows r = htp_rows_f32(o, 3);
+    r.compute = o->op->code == NPU_OP_RMS_NORM ? rms_norm : o->op->code == NPU_OP_NORM ? norm : l2_norm;
+    htp_rows_run(&r);
+}
+
+static void sum_row(const htp_rows *r, const htp_unit *u, const uint8_t *const in[NPU_ROWS_IN], uint8_t *out,
+                    uint8_t *work) {
+    (void)r, (void)work;
+    *(HVX_Vector *)out = hvx_f32_splat(sum_of((const HVX_Vector *)in[0], u->values));
+}
+
+static uint32_t store_sum(const htp_rows *r, const htp_unit *u, htp_dma *dma, const uint8_t *out) {
+    htp_dma_push(dma, r->o->dst_data[0] + htp_unit_offset(&r->o->dst[0], u, 4), out, 4);
+    return 1;
+}
+
+void htp_sum_rows(htp_op *o) {
+    htp_rows r = htp_rows_f32(o, 1);
+    r.row_values = o->src[0].ne[0];
+    r.compute = sum_row;
+    r.store = store_sum;
+    htp_rows_run(&r);
+}
