@@ -161,7 +161,8 @@ def plans():
 def prints():
     expect(0, "--version", out="npu ")
     expect(0, "--help", out="npu run")
-    for command in ("run", "bench", "logits", "tokenize", "chat-template", "eval", "info", "plan", "devices", "conform"):
+    for command in ("run", "bench", "logits", "tokenize", "chat-template", "eval", "info", "plan", "devices", "conform",
+                    "gate"):
         expect(0, command, "--help", out=f"npu {command}")
     expect(0, "info", MODEL, out="general.architecture")
     facts = json.loads(expect(0, "info", MODEL, "--json"))

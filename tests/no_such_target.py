@@ -22,7 +22,8 @@ def commands(folder):
         ["logits", "-m", model, "--ids", "@" + file, "-o", str(folder / "out")],
         ["eval", "-m", model, "--text", file, "--against", "exact"],
         ["plan", "-m", model, "-o", str(folder / "out")], ["plan", "-m", model, "--plan", file, "--check"],
-        ["plan", "-m", model, "--arch", "v73"],
+        ["plan", "-m", model, "--arch", "v73"], ["gate", "record", "-m", model, "-o", str(folder / "out")],
+        ["gate", "check", str(folder)],
         ["conform"], ["devices"],
     ]
 

@@ -1,4 +1,5 @@
 npu_python_test(plan_refusals plan_refusals.py SANITIZED)
+npu_python_test(gate gate.py SANITIZED)
 
 # The same command with other targets compiled in, as -DNPU_TARGETS gives it: only the table of targets differs.
 add_library(open_trace MODULE open_trace.c)

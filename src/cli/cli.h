@@ -55,6 +55,9 @@ int cli_open_model(const cli_options *o, bool with_tokenizer, cli_session *out);
 int cli_open_context(const cli_options *o, cli_session *session);
 void cli_close(cli_session *session);
 
+/* A second context of the session's model, on the CPU, in the mode that --against says. Close it before the session. */
+int cli_open_reference(const cli_options *o, const cli_session *session, npu_context **out);
+
 /* The NPU target to use: the one that is named, or for --device npu and auto the first that finds its device; NULL is
  * the CPU. Returns 0 or an exit code after printing. */
 int cli_choose_target(const cli_options *o, const char **name);
@@ -100,5 +103,6 @@ int cli_devices(const cli_options *o);
 int cli_bench(const cli_options *o);
 int cli_eval(const cli_options *o);
 int cli_conform(const cli_options *o);
+int cli_gate(const cli_options *o);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/kld.h"
 
 enum { ROWS_AT_A_TIME = 32 };
 
@@ -19,22 +20,6 @@ typedef struct eval {
     double nll, kld, kld_max;
 } eval;
 
-/* log(sum(exp(x))) in f64. */
-static double log_sum(const float *x, uint32_t n) {
-    double max = x[0], sum = 0;
-    for (uint32_t i = 1; i < n; i++)
-        if (x[i] > max) max = x[i];
-    for (uint32_t i = 0; i < n; i++) sum += exp(x[i] - max);
-    return max + log(sum);
-}
-
-static uint32_t best(const float *x, uint32_t n) {
-    uint32_t b = 0;
-    for (uint32_t i = 1; i < n; i++)
-        if (x[i] > x[b]) b = i;
-    return b;
-}
-
 static npu_status keep_row(void *user, uint32_t row, const float *logits, uint32_t n_vocab, npu_error *err) {
     (void)err;
     eval *e = user;
@@ -46,20 +31,16 @@ static npu_status score_row(void *user, uint32_t row, const float *logits, uint3
     (void)err;
     eval *e = user;
     size_t next = e->at + row + 1;
-    double norm = log_sum(logits, n_vocab);
+    double norm = cli_log_sum(logits, n_vocab);
     if (next < e->n_ids) e->nll += norm - logits[e->ids[next]];
     e->scored += next < e->n_ids;
     if (!e->reference) return NPU_OK;
 
     const float *r = e->reference + (size_t)row * n_vocab;
-    double r_norm = log_sum(r, n_vocab), kld = 0;
-    for (uint32_t i = 0; i < n_vocab; i++) {
-        double log_p = r[i] - r_norm;
-        kld += exp(log_p) * (log_p - (logits[i] - norm));
-    }
+    double kld = cli_kld(r, cli_log_sum(r, n_vocab), logits, norm, n_vocab);
     e->kld += kld;
     if (kld > e->kld_max) e->kld_max = kld;
-    e->agree += best(r, n_vocab) == best(logits, n_vocab);
+    e->agree += cli_best(r, n_vocab) == cli_best(logits, n_vocab);
     return NPU_OK;
 }
 
@@ -119,18 +100,6 @@ static int read_text(const cli_options *o, const npu_model *model, eval *e) {
     return bad;
 }
 
-static int open_reference(const cli_options *o, const cli_session *session, npu_context **out) {
-    npu_context_params p = cli_context_params(o);
-    npu_error err = {0};
-    p.npu_target = NULL;
-    p.driver = NULL;
-    p.plan_path = NULL;
-    p.emu = NULL;
-    p.mode = strcmp(o->against, "exact") ? NPU_MODE_DEFAULT : NPU_MODE_EXACT;
-    if (p.mode == NPU_MODE_EXACT) p.kv = NULL;
-    return npu_context_open(session->model, &p, out, &err) == NPU_OK ? 0 : cli_fail(&err);
-}
-
 int cli_eval(const cli_options *o) {
     if (!o->text) return cli_usage("npu eval needs --text FILE");
     cli_session session;
@@ -141,7 +110,7 @@ int cli_eval(const cli_options *o) {
     int bad = cli_open_model(o, true, &session);
     if (!bad) bad = read_text(o, session.model, &e);
     if (!bad) bad = cli_open_context(o, &session);
-    if (!bad && o->against) bad = open_reference(o, &session, &against);
+    if (!bad && o->against) bad = cli_open_reference(o, &session, &against);
     if (!bad) {
         npu_model_get_info(session.model, &info);
         e.n_vocab = info.n_vocab;

@@ -16,21 +16,25 @@ enum {
 
 static const cli_command commands[] = {
     {"run", "", "answer or continue a prompt; interactive on a terminal without one",
-     CONTEXT_GROUPS | CLI_PROMPT | CLI_GEN | CLI_TEMPLATE | CLI_SCHEMA | CLI_SAMPLE | CLI_SEED | CLI_JSON, 0, cli_run},
-    {"bench", "", "measure prefill and decode speed", CONTEXT_GROUPS | CLI_BENCH | CLI_SCHEMA | CLI_JSON, 0, cli_bench},
+     CONTEXT_GROUPS | CLI_PROMPT | CLI_GEN | CLI_TOKENS | CLI_TEMPLATE | CLI_SCHEMA | CLI_SAMPLE | CLI_SEED | CLI_JSON,
+     0, cli_run},
+    {"bench", "", "measure prefill and decode speed", CONTEXT_GROUPS | CLI_BENCH | CLI_RUNS | CLI_SCHEMA | CLI_JSON, 0,
+     cli_bench},
     {"logits", "", "write the logits after every given token", CONTEXT_GROUPS | CLI_IDS | CLI_OUTPUT | CLI_LOGITS, 0,
      cli_logits},
     {"tokenize", "", "text to token ids, or back", CLI_MODEL | CLI_PROMPT | CLI_IDS | CLI_TOKENIZE, 0, cli_tokenize},
     {"chat-template", "", "print the prompt that a chat template makes of messages",
      CLI_MODEL | CLI_TEMPLATE | CLI_MESSAGES | CLI_JSON, 0, cli_chat_template},
-    {"eval", "", "perplexity of a text, and distance from the exact mode", CONTEXT_GROUPS | CLI_EVAL | CLI_JSON, 0,
-     cli_eval},
+    {"eval", "", "perplexity of a text, and distance from the exact mode",
+     CONTEXT_GROUPS | CLI_EVAL | CLI_AGAINST | CLI_JSON, 0, cli_eval},
     {"info", "FILE", "what a model file holds", CLI_JSON, 1, cli_info},
     {"plan", "", "print or write what runs where, and why; --diff A B: compare two plans",
      PLAN_GROUPS | CLI_SUBMIT | CLI_ARCH | CLI_PLAN | CLI_OUTPUT, 0, cli_plan, 1},
     {"devices", "", "what this machine has; opens no session", CLI_DEVICE | CLI_ARCH | CLI_JSON, 0, cli_devices},
     {"conform", "", "compare every op of a target with the host reference",
      CLI_PLACE | CLI_DEVICE | CLI_SUBMIT | CLI_CPU | CLI_CONFORM | CLI_SEED, 0, cli_conform},
+    {"gate", "record|check|compare [DIR [DIR]]", "prove that a change changed no text, number, plan or time",
+     PLAN_GROUPS | CLI_SUBMIT | CLI_OUTPUT | CLI_TOKENS | CLI_RUNS | CLI_AGAINST | CLI_JSON, 1, cli_gate, 2},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

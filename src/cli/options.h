@@ -36,10 +36,12 @@ enum {
     CLI_SUBMIT = 1 << 22, /* of those that open a session with an NPU */
     CLI_CPU = 1 << 23,
     CLI_PROFILE = 1 << 24,
-    CLI_GATE = 1 << 25,
+    CLI_TOKENS = 1 << 25,
+    CLI_RUNS = 1 << 26,
+    CLI_AGAINST = 1 << 27,
 };
 
-enum { CLI_LIST_MAX = 32, CLI_POSITIONAL_MAX = 2 };
+enum { CLI_LIST_MAX = 32, CLI_POSITIONAL_MAX = 3 };
 
 typedef const char *cli_TEXT;
 typedef const char *cli_WORD;

@@ -254,6 +254,20 @@ int cli_open_context(const cli_options *o, cli_session *session) {
     return status == NPU_OK ? 0 : cli_fail(&err);
 }
 
+int cli_open_reference(const cli_options *o, const cli_session *session, npu_context **out) {
+    npu_context_params p = cli_context_params(o);
+    npu_error err = {0};
+    p.npu_target = NULL;
+    p.driver = NULL;
+    p.kernels_dir = NULL;
+    p.plan_path = NULL;
+    p.emu = NULL;
+    p.no_fallback = false;
+    p.mode = strcmp(o->against, "exact") ? NPU_MODE_DEFAULT : NPU_MODE_EXACT;
+    if (p.mode == NPU_MODE_EXACT) p.kv = NULL;
+    return npu_context_open(session->model, &p, out, &err) == NPU_OK ? 0 : cli_fail(&err);
+}
+
 int cli_open_grammar(const npu_model *model, const char *schema_path, bool any_object, npu_grammar **out) {
     char *schema = NULL;
     size_t size = 0;

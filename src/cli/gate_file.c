@@ -1,0 +1,186 @@
+/* A recording as a folder: gate.json (prompts, texts, hashes, profile, the options it was made with), logits.f32 (the
+ * kept rows, little endian), plan.json. gate.json is written last: without it there is no recording. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/utf8.h"
+#include "cli/gate.h"
+
+enum { PATH_SIZE = 4096 };
+
+/* The options that decide what is computed, and where. */
+static const struct kept_option {
+    int option;
+    size_t offset;
+    enum { TEXT, COUNT, NUMBER, SWITCH, FILE_NAME } kind;
+} kept_options[] = {
+#define KEPT(field, kind) \
+    { CLI_OPT_##field, offsetof(cli_options, field), kind }
+    KEPT(model, FILE_NAME),    KEPT(device, TEXT),       KEPT(npu_target, TEXT),
+    KEPT(driver, TEXT),        KEPT(kernels, FILE_NAME), KEPT(plan, FILE_NAME),
+    KEPT(timeout, NUMBER),     KEPT(threads, COUNT),     KEPT(cpu_level, TEXT),
+    KEPT(prefill_rows, COUNT), KEPT(kv, TEXT),           KEPT(exact, SWITCH),
+    KEPT(fast, SWITCH),        KEPT(ctx, COUNT),         KEPT(no_fallback, SWITCH),
+    KEPT(max_tokens, COUNT),   KEPT(runs, COUNT),
+#undef KEPT
+};
+
+enum { N_KEPT = sizeof kept_options / sizeof kept_options[0] };
+
+static int in_folder(const char *dir, const char *name, char out[PATH_SIZE]) {
+    if (snprintf(out, PATH_SIZE, "%s/%s", dir, name) < PATH_SIZE) return 0;
+    return cli_error("%s: the name is too long", dir);
+}
+
+/* A check runs in another folder than the recording. */
+static json_t *file_name(const char *path) {
+    char *full = realpath(path, NULL), text[PATH_SIZE];
+    npu_utf8_sanitize(text, sizeof text, full ? full : path, strlen(full ? full : path));
+    free(full);
+    return json_string(text);
+}
+
+static json_t *options_json(const cli_options *o) {
+    json_t *all = json_object(), *emu = json_array();
+    for (int i = 0; i < N_KEPT; i++) {
+        const struct kept_option *k = &kept_options[i];
+        const void *at = (const char *)o + k->offset;
+        if (!o->given[k->option]) continue;
+        json_t *value = k->kind == COUNT    ? json_integer(*(const int64_t *)at)
+                        : k->kind == NUMBER ? json_real(*(const double *)at)
+                        : k->kind == SWITCH ? json_true()
+                        : k->kind == TEXT   ? json_string(*(const char *const *)at)
+                                            : file_name(*(const char *const *)at);
+        json_object_set_new(all, cli_option_name(k->option), value);
+    }
+    for (int i = 0; o->emu[i]; i++) json_array_append_new(emu, json_string(o->emu[i]));
+    json_object_set_new(all, "--emu", emu);
+    return all;
+}
+
+int cli_gate_options(const gate_recording *r, cli_options *o) {
+    const json_t *all = json_object_get(r->doc, "options"), *emu = json_object_get(all, "--emu");
+    for (int i = 0; i < N_KEPT; i++) {
+        const struct kept_option *k = &kept_options[i];
+        const json_t *value = json_object_get(all, cli_option_name(k->option));
+        void *at = (char *)o + k->offset;
+        if (!value || o->given[k->option]) continue;
+        bool text = k->kind == TEXT || k->kind == FILE_NAME;
+        if (text ? !json_is_string(value) : k->kind == SWITCH ? !json_is_boolean(value) : !json_is_number(value))
+            return cli_error("the recording's option %s is of a wrong type", cli_option_name(k->option));
+        o->given[k->option] = true;
+        if (text) *(const char **)at = json_string_value(value);
+        if (k->kind == COUNT) *(int64_t *)at = json_integer_value(value);
+        if (k->kind == NUMBER) *(double *)at = json_number_value(value);
+        if (k->kind == SWITCH) *(bool *)at = json_is_true(value);
+    }
+    if (o->given[CLI_OPT_emu]) return 0;
+    for (size_t i = 0; i < json_array_size(emu) && i < CLI_LIST_MAX; i++) {
+        o->emu[i] = json_string_value(json_array_get(emu, i));
+        o->given[CLI_OPT_emu] = o->emu[i] != NULL;
+    }
+    return 0;
+}
+
+static int write_bytes(const char *path, const void *data, size_t size) {
+    FILE *f = fopen(path, "wb");
+    bool ok = f && fwrite(data, 1, size, f) == size;
+    if (f && fclose(f) != 0) ok = false;
+    return ok ? 0 : cli_error("%s: %s", path, strerror(errno));
+}
+
+static bool is_empty(const char *dir) {
+    DIR *d = opendir(dir);
+    bool empty = d != NULL;
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) empty = false;
+    if (d) closedir(d);
+    return empty;
+}
+
+/* A folder that holds other files is not written to; an old recording ends here. */
+static int make_folder(const char *dir, const char *gate_json) {
+    if (mkdir(dir, 0777) == 0 || (errno == EEXIST && is_empty(dir))) return 0;
+    if (errno != EEXIST) return cli_error("%s: %s", dir, strerror(errno));
+    if (unlink(gate_json) == 0) return 0;
+    return errno == ENOENT ? cli_usage("--output %s is there and is no recording", dir)
+                           : cli_error("%s: %s", gate_json, strerror(errno));
+}
+
+int cli_gate_write(const char *dir, const cli_options *o, const cli_session *session, gate_recording *r) {
+    char gate_json[PATH_SIZE], logits[PATH_SIZE], plan[PATH_SIZE];
+    npu_error err = {0};
+    int bad = in_folder(dir, "gate.json", gate_json);
+    if (!bad) bad = in_folder(dir, "logits.f32", logits);
+    if (!bad) bad = in_folder(dir, "plan.json", plan);
+    if (!bad) bad = make_folder(dir, gate_json);
+    json_object_set_new(r->doc, "options", options_json(o));
+    if (!bad) bad = write_bytes(logits, r->kept, (size_t)r->kept_rows * r->n_vocab * sizeof *r->kept);
+    if (!bad && npu_plan_write(session->context->plan, plan, &err) != NPU_OK) bad = cli_fail(&err);
+    char *text = bad ? NULL : json_dumps(r->doc, JSON_INDENT(1));
+    if (!bad && !text) bad = cli_error("the recording can't be told in JSON");
+    if (!bad) bad = write_bytes(gate_json, text, strlen(text));
+    free(text);
+    return bad;
+}
+
+static bool is_prompt(const json_t *o, const char *field) {
+    return json_string_value(json_object_get(o, "prompt")) && json_string_value(json_object_get(o, field));
+}
+
+static int refuse(const char *path, const char *code, const char *what) {
+    npu_error err = {0};
+    npu_fail(&err, NPU_REFUSED, code, "%s %s", path, what);
+    return cli_fail(&err);
+}
+
+/* Whether all is there that a check reads. */
+static int check_document(const char *path, gate_recording *r) {
+    const json_t *texts = json_object_get(r->doc, "texts"), *logits = json_object_get(r->doc, "logits");
+    const json_t *rows = json_object_get(json_object_get(r->doc, "profile"), "rows");
+    json_int_t version = json_integer_value(json_object_get(r->doc, "npu_gate"));
+    json_int_t n_vocab = json_integer_value(json_object_get(r->doc, "n_vocab"));
+    if (version != GATE_VERSION) return refuse(path, "gate.version", "is not a recording of this version");
+    bool ok = json_is_array(texts) && json_is_array(logits) && json_is_array(rows) && n_vocab > 0 &&
+              n_vocab < 1 << 24 && json_string_value(json_object_get(r->doc, "plan"));
+    for (size_t i = 0; i < json_array_size(texts); i++) ok = ok && is_prompt(json_array_get(texts, i), "text");
+    for (size_t i = 0; i < json_array_size(logits); i++) {
+        json_int_t kept = json_integer_value(json_object_get(json_array_get(logits, i), "kept"));
+        ok = ok && is_prompt(json_array_get(logits, i), "sha256") && kept > 0 && kept <= GATE_KEPT_ROWS;
+        r->kept_rows += (uint64_t)kept;
+    }
+    r->n_vocab = (uint32_t)n_vocab;
+    return ok ? 0 : refuse(path, "gate.field", "lacks something, or has it of a wrong type");
+}
+
+static int read_kept(const char *path, gate_recording *r) {
+    size_t want = (size_t)r->kept_rows * r->n_vocab * sizeof *r->kept, got = 0;
+    char *text = NULL;
+    int bad = cli_read_file(path, &text, &got);
+    if (!bad && got != want) bad = refuse(path, "gate.logits", "has another size than its recording says");
+    r->kept = (float *)(void *)text; /* from malloc */
+    return bad;
+}
+
+int cli_gate_read(const char *dir, gate_recording *r) {
+    char gate_json[PATH_SIZE], logits[PATH_SIZE], plan[PATH_SIZE];
+    json_error_t why;
+    *r = (gate_recording){0};
+    int bad = in_folder(dir, "gate.json", gate_json);
+    if (!bad) bad = in_folder(dir, "logits.f32", logits);
+    if (!bad) bad = in_folder(dir, "plan.json", plan);
+    if (bad) return bad;
+    r->doc = json_load_file(gate_json, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
+    if (!r->doc && why.line < 0) return cli_error("%s: %s", gate_json, why.text);
+    if (!r->doc) return refuse(gate_json, "gate.json", why.text);
+    bad = check_document(gate_json, r);
+    if (!bad) bad = read_kept(logits, r);
+    if (!bad) (void)npu_plan_read(plan, &r->plan, &r->plan_error);
+    return bad;
+}

@@ -1,0 +1,187 @@
+"""npu gate: a recording is checked and compared; each of the four gates fails by a change made for it, and says so in the
+exit status (16 + 1 text, 2 logits, 4 profile, 8 plan).
+
+  python tests/gate.py
+"""
+import json
+import pathlib
+import shutil
+import tempfile
+
+from npu_test import SANITIZE, run_npu, shared
+
+MODEL = shared("refs/a/type-q4_0") / "model.gguf"
+TEXT, LOGITS, PROFILE, PLAN = 1, 2, 4, 8
+GATES = ("text", "logits", "profile", "plan")
+
+
+def gate(failed, *args, says=()):
+    """Runs a check or a comparison: exactly these gates fail, in the exit status, the lines and the JSON."""
+    done = run_npu("gate", *args, check=False, text=True)
+    assert done.returncode == (16 + failed if failed else 0) and not done.stderr, (failed, args, done)
+    lines = {line.split()[0]: line.split()[1] for line in done.stdout.splitlines() if not line.startswith(" ")}
+    assert lines == {name: "FAIL" if failed & 1 << i else "pass" for i, name in enumerate(GATES)}, (args, done)
+    for text in says:
+        assert text in done.stdout, (text, done.stdout)
+    return done.stdout
+
+
+def judged(failed, *args):
+    done = run_npu("gate", *args, "--json", check=False, text=True)
+    result = json.loads(done.stdout)
+    assert done.returncode == (16 + failed if failed else 0) and result["passed"] == (not failed), (failed, done)
+    assert [result[name]["passed"] for name in GATES] == [not failed & 1 << i for i in range(4)], result
+    return result
+
+
+def other(here, name, change):
+    """A copy of a recording with a change of its document."""
+    copy = here.parent / name
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(here, copy)
+    doc = json.loads((copy / "gate.json").read_text())
+    change(doc)
+    (copy / "gate.json").write_text(json.dumps(doc))
+    return copy
+
+
+def put(*path_and_value):
+    *path, key, value = path_and_value
+
+    def change(doc):
+        for step in path:
+            doc = doc[step]
+        if value is None:
+            del doc[key]
+        else:
+            doc[key] = value
+    return change
+
+
+def changes(here):
+    """Each gate by itself, from a changed recording."""
+    doc = json.loads((here / "gate.json").read_text())
+    text, row = doc["texts"][1]["text"], doc["profile"]["rows"][3]
+    for failed, change, says in (
+            (TEXT, put("texts", 1, "text", text[:3] + "#" + text[4:]), ["prompt 2: after", "2 of 3"]),
+            (TEXT, put("texts", 0, "ids", 0, 5), ["the same text of other tokens"]),
+            (TEXT, put("texts", 2, "prompt", "Another one"), ["prompt 3 has other tokens"]),
+            (LOGITS, put("logits", 5, "sha256", "0" * 64), ["prompt 6: other bytes; mean KLD of its last rows 0", "7 of 8"]),
+            (PROFILE, put("profile", "rows", 3, "calls", row["calls"] + 1), [f"{row['calls'] + 1} calls, now {row['calls']}"]),
+            (PROFILE, put("profile", "rows", 3, "rows", 0), ["0 rows, now"]),
+            (PROFILE, put("profile", "rows", 3, "fallbacks", 1), ["1 fallbacks, now 0"]),
+            (PROFILE, put("profile", "rows", 3, None), ["a new row"]),
+            (PROFILE, put("profile", "rows", 3, "role", "frob"), ["frob", "the row is gone", "a new row"]),
+            (PLAN, put("plan", "0" * 64), ["recorded with 0000000000000000"])):
+        changed = other(here, "changed", change)
+        gate(failed, "check", changed, says=says)
+        judged(failed, "check", changed)
+    changed = other(here, "changed", lambda doc: None)
+    logits = bytearray((changed / "logits.f32").read_bytes())
+    logits[3] ^= 0x40
+    (changed / "logits.f32").write_bytes(logits)
+    gate(LOGITS, "compare", changed, here, says=["logits.f32 does not belong to its recording"])
+    (changed / "plan.json").write_text("{}")
+    put("plan", "0" * 64)(doc)
+    (changed / "gate.json").write_text(json.dumps(doc))
+    gate(LOGITS | PLAN, "check", changed, says=["plan.json can't be read"])
+
+
+def settings(here):
+    """The same from a change of how it runs: another KV type changes numbers, other row counts only the plan."""
+    gate(PLAN, "check", here, "--prefill-rows", "96", says=["prefill_rows 128 -> 96"])
+    gate(TEXT | LOGITS | PLAN, "check", here, "--kv", "q8_0", says=["settings: kv f16 -> q8_0"])
+    found = judged(TEXT | LOGITS | PLAN, "check", here, "--kv", "q8_0", "--against", "exact")
+    assert found["logits"]["kld_mean"] > 0 and found["logits"]["against"]["kld_mean"] > 0, found
+    exact = here.parent / "exact"
+    run_npu("gate", "record", "-m", MODEL, "-o", exact, "--ctx", "128", "--exact", "--against", "exact", "-q")
+    found = judged(0, "check", exact)
+    assert found["logits"]["recorded_against"]["kld_max"] == 0, found
+
+
+def times(here):
+    """Times are judged only where they can be: long, steady, on a machine as fast as before."""
+    def timed(name, ns, second=None, cpu=5e6, cpu_second=None):
+        def change(doc):
+            doc["profile"].update(cpu_ns=int(cpu), cpu_second_ns=int(cpu_second or cpu))
+            for row in doc["profile"]["rows"]:
+                row.update(ns=int(ns), second_ns=int(second or ns))
+        return other(here, name, change)
+
+    base, rows = timed("base", 1e8), len(json.loads((here / "gate.json").read_text())["profile"]["rows"])
+    for failed, told, args in ((0, rows, [1.019e8]), (PROFILE, rows, [1.021e8]), (PROFILE, rows, [0.979e8]), (0, rows, [0.981e8]),
+                               (0, 0, [1e7]), (0, 0, [2e8, 2.1e8]), (0, 0, [2e8, 2e8, 5.2e6]), (0, 0, [2e8, 2e8, 5e6, 5.2e6])):
+        found = judged(failed, "compare", base, timed("now", *args))
+        assert found["profile"]["times_told"] == told and found["profile"]["rows"] == rows, (args, found)
+    gate(PROFILE, "compare", base, timed("now", 1.2e8), says=["100.00 ms, now 120.00 ms (+20.0 %)"])
+    gate(0, "compare", base, timed("now", 1e7), says=["can be told of 0, the others are too short"])
+    gate(0, "compare", base, timed("now", 2e8, 2e8, 6e6), says=["the machine is busy, or not as fast as it was"])
+
+
+def refused(code, where, *args):
+    done = run_npu("gate", *args, check=False, text=True)
+    assert done.returncode == code and done.stderr.count("error:") == 1 and where in done.stderr, (code, args, done)
+
+
+def broken(here, tmp):
+    """What is no recording is refused, and nothing of somebody else's is overwritten."""
+    def change(*path_and_value):
+        return "check", other(here, "broken", put(*path_and_value))
+
+    refused(1, "/no/such", "check", "/no/such")
+    refused(3, "gate.version", *change("npu_gate", 2))
+    for path in (["texts"], ["logits"], ["profile"], ["plan"], ["n_vocab"], ["texts", 0, "prompt"], ["logits", 0, "kept"],
+                 ["logits", 0, "sha256"], ["texts", 0, "text"], ["profile", "rows"]):
+        refused(3, "gate.field", *change(*path, None))
+        refused(3, "gate.field", *change(*path, 5 if path[-1] == "rows" else [5]))
+    for value in (0, -1, 1 << 30):
+        refused(3, "gate.field", *change("n_vocab", value))
+    refused(3, "gate.field", *change("logits", 0, "kept", 5))
+    refused(3, "gate.logits", *change("logits", 0, "kept", 1))
+    refused(1, "option --ctx", *change("options", "--ctx", "8"))
+    refused(1, "/no/such/model", *change("options", "--model", "/no/such/model"))
+    refused(3, "nosuch: this build has no such target", *change("options", "--npu-target", "nosuch"))
+    cut = other(here, "broken", lambda doc: None)
+    (cut / "logits.f32").write_bytes(b"1234")
+    refused(3, "gate.logits", "check", cut)
+    (cut / "gate.json").write_text("{")
+    refused(3, "gate.json", "check", cut)
+    mine = tmp / "mine"
+    mine.mkdir()
+    run_npu("gate", "record", "-m", MODEL, "-o", mine, "--ctx", "128", "-q")  # an empty folder is fine
+    assert sorted(p.name for p in mine.iterdir()) == ["gate.json", "logits.f32", "plan.json"]
+    (mine / "gate.json").unlink()
+    refused(2, "is no recording", "record", "-m", MODEL, "-o", mine)
+    for args in (["record", "-m", MODEL], ["check"], ["check", here, here], ["compare", here], ["frob"], [],
+                 ["check", here, "-o", tmp / "x"], ["check", here, "--against", "frob"]):
+        refused(2, "", *args)
+
+
+def devices(tmp):
+    """A device's own recording, and the same numbers from another driver of it."""
+    there = tmp / "device"
+    run_npu("gate", "record", "-m", MODEL, "-o", there, "--ctx", "128", "--npu-target", "hexagon", "--driver", "sim", "-q")
+    gate(0, "check", there)
+    found = judged(0, "check", there, "--against", "cpu")
+    assert found["logits"]["against"]["kld_max"] == 0, found
+    found = json.loads(run_npu("gate", "check", there, "--driver", "qemu", "--json", check=False, text=True).stdout)
+    assert found["text"]["passed"] and found["logits"]["passed"], found
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        tmp = pathlib.Path(folder)
+        here = tmp / "recording"
+        run_npu("gate", "record", "-m", MODEL, "-o", here, "--ctx", "128")
+        gate(0, "check", here, says=["3 of 3", "8 of 8", "KLD mean 0, max 0"])
+        judged(0, "check", here)
+        gate(0, "compare", here, here)
+        changes(here)
+        settings(here)
+        times(here)
+        broken(here, tmp)
+        if not SANITIZE:
+            devices(tmp)
+
+
+main()
