@@ -17,9 +17,9 @@ from refs_a import FOREIGN, kld
 GREEDY = 24
 
 
-def npu(path, ids, ctx, out, *options):
+def npu(path, ids, ctx, out, *options, **kw):
     text = run_npu("logits", "-m", path, "--ids", ",".join(map(str, ids)), "--ctx", ctx, "-o", out, *options,
-                   timeout=900, text=True).stdout.strip()
+                   timeout=900, text=True, **kw).stdout.strip()
     return np.fromfile(out, np.float32), [int(i) for i in text.split(",")] if text else []
 
 
@@ -36,13 +36,12 @@ def with_rotation(folder, block):
 
 def compare(name, path, ids, ctx, hadamard=0):
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["XDG_CACHE_HOME"] = folder
-        out = Path(folder) / "logits"
+        env, out = {**os.environ, "XDG_CACHE_HOME": folder}, Path(folder) / "logits"
         device = ["--npu-target", "xdna", "--driver", "emu"]
         if hadamard:
-            run_npu("plan", "-m", path, "--ctx", ctx, *device)
+            run_npu("plan", "-m", path, "--ctx", ctx, *device, env=env)
             device += ["--kernels", with_rotation(folder, hadamard)]
-        got, greedy = npu(path, ids, ctx, out, *device, "--greedy", GREEDY)
+        got, greedy = npu(path, ids, ctx, out, *device, "--greedy", GREEDY, env=env)
         exact, _ = npu(path, ids, ctx, out, "--exact")
     got, exact = got.reshape(len(ids), -1), exact.reshape(len(ids), -1)
     want = Int8Model(path, hadamard).logits(np.array(ids + greedy[:-1]), ctx)

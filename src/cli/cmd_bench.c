@@ -126,6 +126,7 @@ int cli_bench(const cli_options *given) {
     uint32_t depth = (uint32_t)o.depth;
     int runs = o.given[CLI_OPT_runs] ? (int)o.runs : 5;
     uint32_t all = depth + prompt + gen;
+    if (o.ops) return cli_bench_ops(&o);
     if (!all || (o.json_schema && !gen)) return cli_usage("npu bench: nothing to measure: 0 tokens");
     if (o.host_cost) return bench_host_cost(&o);
     if (!o.ctx) o.ctx = all;
