@@ -97,7 +97,7 @@ static const struct key {
 
 EMU_API const char *npu_emu_xdna_describe(void) {
     return "generation   xdna1|xdna2         xdna2\n"
-           "kernel       6.14|7.0|0.16|1.0   7.0: whose driver it behaves like\n"
+           "kernel       6.14|7.0|0.16|1.0   7.0: whose driver it behaves like; 2.0: a version that nobody knows\n"
            "firmware     a.b.c.d             1.1.0.0\n"
            "contexts     1..64               6 on xdna1, 16 on xdna2: hardware contexts in all\n"
            "memory       bytes               16G: of all buffers together; 512M, 2G\n"

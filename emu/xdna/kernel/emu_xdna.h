@@ -44,6 +44,7 @@ struct emu_profile {
     bool spoils;             // a failed command's payload becomes 0xFF
     bool timeout_stays_new;  // a command that the watchdog ended keeps state NEW
     uint32_t contexts;       // on xdna2; 0: as many as the firmware has
+    uint32_t qos_bytes;      // how much of the program's memory a context's creation reads
 };
 
 struct emu_generation {

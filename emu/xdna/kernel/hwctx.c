@@ -26,8 +26,11 @@ static uint32_t contexts_in_all(void) {
 
 int emu_hwctx_create(struct emu_file *f, struct amdxdna_create_hwctx *c) {
     const uint32_t core_rows = 4;
+    struct amdxdna_qos qos = {0};
     if (c->ext || c->ext_flags || !c->num_tiles || c->num_tiles % core_rows) return EINVAL;
     if (!c->qos) return EFAULT;
+    memcpy(&qos, (const void *)(uintptr_t)c->qos, f->settings.profile->qos_bytes); // a sanitizer sees too short ones
+    if (qos.gops > 1000000 || qos.fps > 1000000) return EINVAL;
     if (c->num_tiles / core_rows > f->settings.generation->columns) return EINVAL;
     int error = emu_heap_check(f);
     if (error) return error;

@@ -6,6 +6,7 @@
 
 static const struct emu_profile profiles[] = {
     {.name = "6.14",
+     .qos_bytes = 24,
      .watchdog_ms = 60000,
      .sync_whole = true,
      .wait_cmd_errno = ENOTTY,
@@ -20,6 +21,7 @@ static const struct emu_profile profiles[] = {
      .timeout_stays_new = true},
     {.name = "7.0",
      .minor = 8,
+     .qos_bytes = 24,
      .watchdog_ms = 60000,
      .from_device_errno = EINVAL,
      .wait_cmd_errno = EOPNOTSUPP,
@@ -28,6 +30,7 @@ static const struct emu_profile profiles[] = {
      .spoils = true},
     {.name = "0.16",
      .minor = 16,
+     .qos_bytes = 24,
      .watchdog_ms = 2000,
      .from_device_errno = EINVAL,
      .wait_cmd_errno = EOPNOTSUPP,
@@ -36,11 +39,14 @@ static const struct emu_profile profiles[] = {
      .spoils = true},
     {.name = "1.0",
      .major = 1,
+     .qos_bytes = 32,
      .watchdog_ms = 2000,
      .sync_strict = true,
      .second_heap_errno = EBUSY,
      .unmapped_heap_errno = EAGAIN,
      .contexts = 32},
+    // A version that nobody knows yet.
+    {.name = "2.0", .major = 2, .qos_bytes = 32, .watchdog_ms = 2000, .unmapped_heap_errno = EAGAIN},
 };
 
 static const struct emu_generation generations[] = {

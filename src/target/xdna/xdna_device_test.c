@@ -82,7 +82,10 @@ static void says_what_it_is(void **state) {
     REFUSED(npu_xdna_probe(&params, &info, &err), NPU_REFUSED, "xdna.emu_setting");
     params.emu = no_value;
     REFUSED(npu_xdna_probe(&params, &info, &err), NPU_REFUSED, "xdna.emu_setting");
-    params.emu = NULL;
+    static const char *const new_driver[] = {"kernel=2.0", NULL}, *const old_driver[] = {"kernel=7.0", NULL};
+    params.emu = new_driver;
+    REFUSED(npu_xdna_probe(&params, &info, &err), NPU_REFUSED, "xdna.driver_version");
+    params.emu = old_driver;
     params.node = "/dev/accel/accel9";
     REFUSED(npu_xdna_probe(&params, &info, &err), NPU_NO_DEVICE, "xdna.no_device");
 }
@@ -236,6 +239,24 @@ static void limits(void **state) {
     npu_xdna_context_destroy(NULL);
 }
 
+/* A buffer that the host never touched is as good for output as one that was synced: its zeros are not in the way. */
+static void untouched_output(void **state) {
+    static const char *const emu[] = {"evict=1", "direction=loose", NULL};
+    npu_error err = {0};
+    session s;
+    npu_xdna_ticket ticket;
+    (void)state;
+    OK(session_open(&s, emu, 0, &err));
+    OK(session_context(&s, &err));
+    OK(session_fill(&s, 3, &err));
+    OK(npu_xdna_buffer_alloc(s.dev, s.c->bytes, &s.c, &err));
+    OK(session_submit(&s, &ticket, &err));
+    OK(npu_xdna_wait(s.context, ticket, &err));
+    OK(npu_xdna_buffer_sync(s.c, NPU_XDNA_FROM_DEVICE, 0, s.c->bytes, &err));
+    assert_int_equal(session_wrong(&s, 16), 0);
+    npu_xdna_close(s.dev);
+}
+
 /* Heap and buffers come back: many more contexts, one after the other, than the heap could hold together. */
 static void nothing_leaks(void **state) {
     static const char *const emu[] = {"memory=80M", NULL};
@@ -308,6 +329,7 @@ int main(void) {
                                        cmocka_unit_test(refused_kernels),
                                        cmocka_unit_test(limits),
                                        cmocka_unit_test(nothing_leaks),
+                                       cmocka_unit_test(untouched_output),
                                        cmocka_unit_test(one_process_at_a_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
