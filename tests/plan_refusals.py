@@ -188,4 +188,5 @@ def main():
             checks(tmp)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""What the XDNA target refuses, each from the command line, by its own code and with the names in the text; none of it
+opens the device.
+
+    xdna_refusals.py
+"""
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from npu_test import run_npu
+from plan_refusals import edited, seal
+from tiny_model import Tiny
+
+DEVICE = ["--npu-target", "xdna", "--driver", "emu"]
+
+
+def refused(code, *words, command=("plan",), opens=False):
+    """Runs a command that must be refused with |code| and every one of |words|."""
+    def run(*args):
+        done = run_npu(*command, *args, "-v", check=False, text=True)
+        lines = [l for l in done.stderr.splitlines() if l.startswith("npu: error:")]
+        assert done.returncode in (3, 4) and len(lines) == 1, (code, done.returncode, done.stderr)
+        assert f"[{code}]" in lines[0] and all(w in lines[0] for w in words), (code, words, lines[0])
+        assert opens or "/dev/accel" not in done.stderr, f"{code}: the device was opened: {done.stderr}"
+        print(f"{code}: {lines[0][12:]}")
+    return run
+
+
+def manifests(base, made, folder):
+    """Folders that can't be planned with, or opened by a plan that was made with the good one."""
+    plan = folder / "good.json"
+    run_npu("plan", *base, "--kernels", made, "-o", plan)
+    check = [*base, "--plan", plan, "--kernels"]
+    bad = folder / "bad"
+    text = (made / "manifest.json").read_text()
+
+    def other(change, file=None, content=""):
+        shutil.rmtree(bad, ignore_errors=True)
+        shutil.copytree(made, bad)
+        manifest = json.loads(text)
+        change(manifest)
+        (bad / "manifest.json").write_text(json.dumps(manifest))
+        if file and content is None:
+            (bad / file).unlink()
+        elif file:
+            (bad / file).write_text(content)
+        return bad
+
+    first = json.loads(text)["kernels"][0]
+    name = first["file"]
+    nothing = lambda m: None
+    refused("plan.manifest", "/nowhere/manifest.json")(*base, "--kernels", "/nowhere")
+    run = ("plan", "--check")
+    refused("plan.manifest", "/nowhere/manifest.json", command=run)(*check, "/nowhere")
+    refused("plan.generation", "xdna1", "xdna2")(*base, "--kernels", other(lambda m: m.update(generation="xdna1")))
+    refused("plan.role", '"frob"', command=run)(*check, other(lambda m: m["kernels"][0].update(role="frob")))
+    refused("plan.dims", "K is 0", command=run)(*check, other(lambda m: m["kernels"][0].update(K=0)))
+    refused("plan.kernel_missing", name, command=run)(*check, other(lambda m: m["kernels"].pop(0)))
+    refused("plan.kernel_missing", name, command=run)(*check, other(nothing, name, None))
+    refused("plan.kernel_hash", name, command=run)(*check, other(nothing, name, "npu-emu-kernel 1\n"))
+    wrong = other(lambda m: m["kernels"][0].update(sha256="0" * 64))
+    refused("plan.kernel_hash", name, command=run)(*check, wrong)
+    refused("plan.kernel_shape", name, "N 64", command=run)(*check, other(lambda m: m["kernels"][0].update(N=64)))
+    refused("plan.kernel_shape", name, "head", command=run)(*check, other(lambda m: m["kernels"][0].update(kind="head")))
+    # The manifest and the plan say the same, the file itself says another shape.
+    lie = (made / name).read_text().replace(f"shape 16 {first['K']} {first['N']}", f"shape 16 {first['K']} 640")
+    sha = hashlib.sha256(lie.encode()).hexdigest()
+    folder_of_lies = other(lambda m: m["kernels"][0].update(sha256=sha), name, lie)
+    run_npu("plan", *base, "--kernels", folder_of_lies, "-o", folder / "lies.json")
+    refused("plan.kernel_shape", name, "N 640", command=run)(*base, "--plan", folder / "lies.json", "--kernels",
+                                                              folder_of_lies)
+    return json.loads(plan.read_text())
+
+
+def plans(base, made, folder, plan):
+    """Plan files that say something else than the target can do."""
+    path = folder / "edited.json"
+    design = next(i for i, d in enumerate(plan["designs"]) if d["role"] == "d")
+    kernel = plan["designs"][design]["prefill_kernel"]
+
+    def row(code, words, changed):
+        path.write_text(json.dumps(changed))
+        refused(code, *words, command=("logits", "--ids", "1", "-o", "/dev/null"))(*base, "--plan", path, "--kernels", made)
+
+    row("plan.kernel_shape", ["design qkv", "xdna_int4"], seal(json.loads(json.dumps(plan).replace("xdna_int8", "xdna_int4"))))
+    row("plan.kernel_shape", ["design d"], edited(plan, ["designs", design, "layout"], "rows"))
+    row("plan.dims", ["design d", "blocks of 24"], edited(plan, ["designs", design, "hadamard"], 24))
+    row("plan.kernel_hash", ["m128"], edited(plan, ["kernels", kernel, "sha256"], "1" * 64))
+    row("plan.kernel_missing", ["gone.emu"], edited(plan, ["kernels", kernel, "file"], "gone.emu"))
+    row("plan.generation", ["xdna9", "xdna2"], edited(plan, ["target", "needs", "generation"], "xdna9"))
+    row("plan.caps", ["max_rows 64", "16"], edited(plan, ["target", "needs", "max_rows"], 64))
+    row("plan.target", ["hexagon", "xdna"], edited(plan, ["target", "name"], "hexagon"))
+    broken = seal(plan)
+    broken["kernels"][0]["N"] += 64
+    row("plan.hash", [], broken)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        folder = Path(tmp)
+        os.environ["XDG_CACHE_HOME"] = tmp
+        model = folder / "tiny.gguf"
+        Tiny("llama").save(model)
+        base = ["-m", model, *DEVICE]
+        run_npu("plan", *base)
+        made = next(folder.glob("npu/xdna-emu/*"))
+        plan = manifests(base, made, folder)
+        plans(base, made, folder, plan)
+        refused("plan.manifest", "--kernels DIR")("-m", model, "--npu-target", "xdna", "--arch", "xdna2")
+        refused("xdna.arch", "xdna7", "xdna1, xdna2")("-m", model, "--npu-target", "xdna", "--arch", "xdna7")
+        refused("xdna.no_device", opens=True)("-m", model, "--npu-target", "xdna")
+        refused("xdna.unknown_driver", "sim", "auto, accel, emu")("-m", model, "--npu-target", "xdna", "--driver", "sim")
+        for driver_of_other in (["--emu", "frob=1"], ["--emu", "generation=xdna7"]):
+            refused("xdna.emu_setting")(*base, *driver_of_other)
+
+
+if __name__ == "__main__":
+    main()
