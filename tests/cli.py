@@ -167,6 +167,7 @@ def prints():
     expect(0, "info", MODEL, out="general.architecture")
     facts = json.loads(expect(0, "info", MODEL, "--json"))
     assert facts["keys"]["general.architecture"] == "llama" and facts["tensors"], facts
+    assert facts["keys"]["tokenizer.ggml.add_bos_token"] in ("true", "false"), facts
     assert any(row["target"] == "host" and row["usable"] for row in json.loads(expect(0, "devices", "--json")))
 
 
@@ -255,41 +256,16 @@ def failed_output():
         assert pathlib.Path("/dev/null").is_char_device()
 
 
-def lost_output():
-    """What can't be written is a failure with one line, for every command; a reader that leaves ends the answer."""
-    env = {**os.environ, "N": str(NPU), "M": MODEL}
-    for words in ("info $M", "tokenize -m $M -p x", "run --raw -m $M -p x -n 3", "run --raw -m $M -p x -n 3 --json", "devices",
-                  "plan -m $M", "logits -m $M --ids 1 --greedy 2", "run --help", "--help", "--version"):
-        for where in (">/dev/full", ">&-"):
-            done = subprocess.run(["sh", "-c", f"exec $N {words} {where}"], capture_output=True, timeout=60, env=env)
-            lines = [line for line in done.stderr.splitlines() if b"error:" in line]
-            assert done.returncode == 1 and len(lines) == 1, (words, where, done)
-    with tempfile.TemporaryDirectory() as d:  # the result of a command with closed streams is whole
-        out = pathlib.Path(d) / "l.f32"
-        words = f"exec $N logits -m $M --ids 1,2 --greedy 9 -o {out} <&- >&- 2>&-"
-        done = subprocess.run(["sh", "-c", words], timeout=60, env=env)
-        assert done.returncode == 1 and out.stat().st_size == 2 * 4 * 320, done
-    with subprocess.Popen([NPU, "run", "--raw", "-m", MODEL, "-p", "x", "--ctx", "2000"], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as child:
-        child.stdout.read(2)
-        child.stdout.close()
-        says = child.stderr.read()
-    assert child.returncode == 1 and b"standard output" in says, (child.returncode, says)
-
-
 def bad_files():
-    """A file that lacks what it must hold is refused; one that can't grow is no partial result."""
+    """A file that lacks what it must hold is refused."""
     with tempfile.TemporaryDirectory() as d:
-        bad, out = pathlib.Path(d) / "bad.gguf", pathlib.Path(d) / "l.f32"
+        bad = pathlib.Path(d) / "bad.gguf"
         bad.write_bytes(struct.pack("<4sIQQ", b"GGUF", 3, 0, 0))
         for command in ("run", "plan", "tokenize"):
             expect(3, command, "-m", bad, says="general.architecture is missing")
         for key in ("general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.tokens", "llama.block_count"):
             bad.write_bytes(pathlib.Path(MODEL).read_bytes().replace(key.encode(), key[:-1].encode() + b"_"))
             expect(3, "run", "-m", bad, "-p", "x", says=f"{key}")
-        done = subprocess.run(["sh", "-c", f"ulimit -f 1; exec $N logits -m $M --ids 1,2,3,4 -o {out}"], timeout=60,
-                              capture_output=True, env={**os.environ, "N": str(NPU), "M": MODEL})
-        assert done.returncode == 1 and b"error:" in done.stderr and not out.exists(), done
 
 
 def names():
@@ -359,7 +335,6 @@ def main():
     json_answers()
     logits()
     failed_output()
-    lost_output()
     bad_files()
     names()
     own_model()

@@ -35,6 +35,11 @@ int cli_fail(const npu_error *err);
 struct json_t;
 int cli_print_json(struct json_t *root, size_t flags);
 
+/* Add |value|, which is taken over, to an object or list. Without memory the whole becomes NULL, never less than asked.
+ */
+void cli_json_set(struct json_t **object, const char *key, struct json_t *value);
+void cli_json_add(struct json_t **list, struct json_t *value);
+
 /* Set by Ctrl-C; commands that generate poll it. */
 extern atomic_int cli_interrupted;
 void cli_catch_interrupt(void);
@@ -83,6 +88,9 @@ int cli_read_ids(const char *list, int32_t **ids, size_t *count);
 /* The prompt from -p, -f or, when neither is given and it is not a terminal, standard input. The caller frees |*text|;
  * NULL when there is none. Returns 0 or an exit code after printing. */
 int cli_read_prompt(const cli_options *o, char **text, size_t *size);
+
+/* Removes a result that is not whole; devices and pipes are not ours to remove. */
+void cli_discard(const char *path);
 
 /* A whole file ("-" is standard input) into memory; the caller frees. */
 int cli_read_file(const char *path, char **text, size_t *size);

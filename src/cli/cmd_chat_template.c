@@ -11,7 +11,7 @@ static int print(const cli_options *o, const npu_chat_prompt *prompt) {
         return CLI_EXIT_OK;
     }
     json_t *ids = json_array();
-    for (size_t i = 0; i < prompt->n_ids; i++) json_array_append_new(ids, json_integer(prompt->ids[i]));
+    for (size_t i = 0; i < prompt->n_ids; i++) cli_json_add(&ids, json_integer(prompt->ids[i]));
     json_t *root = json_pack("{s:s%, s:o}", "text", prompt->text, prompt->size, "ids", ids);
     return cli_print_json(root, JSON_COMPACT);
 }

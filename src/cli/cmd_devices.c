@@ -20,14 +20,14 @@ static void print_line(const npu_target_ops *t, npu_status status, const npu_cap
 static json_t *to_json(const npu_target_ops *t, npu_status status, const npu_caps *caps, const npu_error *err) {
     json_t *row = json_pack("{s:s, s:b}", "target", t->name, "usable", status == NPU_OK);
     if (status == NPU_OK) {
-        json_object_set_new(row, "device", json_string(caps->device));
-        json_object_set_new(row, "generation", json_string(caps->generation));
-        json_object_set_new(row, "vtcm_bytes", json_integer(caps->hw.vtcm_bytes));
-        json_object_set_new(row, "hvx_contexts", json_integer(caps->hw.threads));
-        json_object_set_new(row, "window_bytes", json_integer((json_int_t)caps->hw.window_bytes));
+        cli_json_set(&row, "device", json_string(caps->device));
+        cli_json_set(&row, "generation", json_string(caps->generation));
+        cli_json_set(&row, "vtcm_bytes", json_integer(caps->hw.vtcm_bytes));
+        cli_json_set(&row, "hvx_contexts", json_integer(caps->hw.threads));
+        cli_json_set(&row, "window_bytes", json_integer((json_int_t)caps->hw.window_bytes));
     } else {
-        json_object_set_new(row, "why", json_string(err->text));
-        json_object_set_new(row, "code", json_string(err->code));
+        cli_json_set(&row, "why", json_string(err->text));
+        cli_json_set(&row, "code", json_string(err->code));
     }
     return row;
 }
@@ -49,7 +49,7 @@ int cli_devices(const cli_options *o) {
         npu_status status = t->probe(&params, &caps, &err);
         if (o->npu_target && status != NPU_OK) bad = cli_fail(&err); /* asked for and absent is an error */
         if (o->json)
-            json_array_append_new(rows, to_json(t, status, &caps, &err));
+            cli_json_add(&rows, to_json(t, status, &caps, &err));
         else
             print_line(t, status, &caps, &err);
     }

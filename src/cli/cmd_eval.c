@@ -68,10 +68,10 @@ static int print_results(const cli_options *o, const eval *e) {
     if (o->json) {
         json_t *root = json_pack("{s:I, s:f}", "tokens", (json_int_t)e->n_ids, "perplexity", ppl);
         if (e->reference) {
-            json_object_set_new(root, "against", json_string(o->against));
-            json_object_set_new(root, "kld_mean", json_real(e->kld / n));
-            json_object_set_new(root, "kld_max", json_real(e->kld_max));
-            json_object_set_new(root, "top1", json_real((double)e->agree / n));
+            cli_json_set(&root, "against", json_string(o->against));
+            cli_json_set(&root, "kld_mean", json_real(e->kld / n));
+            cli_json_set(&root, "kld_max", json_real(e->kld_max));
+            cli_json_set(&root, "top1", json_real((double)e->agree / n));
         }
         return cli_print_json(root, JSON_INDENT(1));
     }

@@ -20,10 +20,10 @@ static void format_item(const npu_gguf_value *v, uint64_t i, char *out, size_t o
     int64_t n;
     uint64_t big;
     double f;
-    if (npu_gguf_value_int(v, i, &n, &big)) {
-        if (v->elem_type == NPU_GGUF_BOOL)
-            snprintf(out, out_size, "%s", n ? "true" : "false");
-        else if (n == INT64_MAX)
+    if (v->elem_type == NPU_GGUF_BOOL) {
+        snprintf(out, out_size, "%s", v->data[i] ? "true" : "false");
+    } else if (npu_gguf_value_int(v, i, &n, &big)) {
+        if (n == INT64_MAX)
             snprintf(out, out_size, "%llu", (unsigned long long)big);
         else
             snprintf(out, out_size, "%lld", (long long)n);
@@ -106,15 +106,15 @@ static int print_json(const npu_gguf *g, const char *path) {
     for (size_t i = 0; i < npu_gguf_key_count(g); i++) {
         key_name(npu_gguf_key_at(g, i), name, sizeof name);
         format_value(npu_gguf_key_at(g, i), value, sizeof value);
-        json_object_set_new(keys, name, json_string(value));
+        cli_json_set(&keys, name, json_string(value));
     }
     for (size_t i = 0; i < npu_gguf_tensor_count(g); i++) {
         const npu_gguf_tensor *t = npu_gguf_tensor_at(g, i);
         json_t *dims = json_array();
         npu_utf8_sanitize(name, sizeof name, t->name, strlen(t->name));
-        for (uint32_t d = 0; d < t->n_dims; d++) json_array_append_new(dims, json_integer((json_int_t)t->ne[d]));
-        json_array_append_new(tensors, json_pack("{s:s, s:s, s:o, s:I}", "name", name, "type", npu_format_name(t->type),
-                                                 "dims", dims, "bytes", (json_int_t)t->bytes));
+        for (uint32_t d = 0; d < t->n_dims; d++) cli_json_add(&dims, json_integer((json_int_t)t->ne[d]));
+        cli_json_add(&tensors, json_pack("{s:s, s:s, s:o, s:I}", "name", name, "type", npu_format_name(t->type), "dims",
+                                         dims, "bytes", (json_int_t)t->bytes));
     }
     npu_utf8_sanitize(name, sizeof name, path, strlen(path));
     json_t *root = json_pack("{s:s, s:i, s:i, s:o, s:o}", "file", name, "version", (int)npu_gguf_version(g), "files",

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -49,12 +47,6 @@ static npu_status decode_all(npu_context *context, const int32_t *ids, size_t n,
     return status;
 }
 
-/* Never a partial result; devices and pipes are not ours to remove. */
-static void discard(const char *path) {
-    struct stat st;
-    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) unlink(path);
-}
-
 /* Before anything is computed or printed: all of it has room. */
 static npu_status check_room(npu_context *context, size_t n, int64_t greedy, npu_error *err) {
     uint64_t need = n + (uint64_t)(greedy > 1 ? greedy - 1 : 0); /* the last token is printed, not computed */
@@ -81,7 +73,7 @@ static int write_logits(const cli_options *o, const int32_t *ids, size_t n) {
         if (status != NPU_OK) bad = cli_fail(&err);
     }
     if (out && fclose(out) != 0 && !bad) bad = cli_error("%s: %s", o->output, strerror(errno));
-    if (bad && out) discard(o->output);
+    if (bad && out) cli_discard(o->output);
     cli_close(&session);
     return bad;
 }

@@ -46,7 +46,10 @@ static int derive(const cli_options *o, cli_session *session, npu_plan **plan) {
     if (!bad && o->arch && !params.npu_target)
         bad = cli_usage("--arch has no effect on the CPU: it needs --npu-target NAME or --device npu");
     if (!bad && npu_api_plan(session->model, &params, o->arch, plan, &err) != NPU_OK) bad = cli_fail(&err);
-    if (!bad && o->output && npu_plan_write(*plan, o->output, &err) != NPU_OK) bad = cli_fail(&err);
+    if (!bad && o->output && npu_plan_write(*plan, o->output, &err) != NPU_OK) {
+        cli_discard(o->output);
+        bad = cli_fail(&err);
+    }
     return bad;
 }
 

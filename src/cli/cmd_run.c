@@ -64,7 +64,7 @@ static int answer(const cli_options *o, cli_session *session, cli_conversation *
     else
         putchar('\n');
     print_figures(o, &figures);
-    return bad;
+    return bad || figures.end != CLI_END_INTERRUPT ? bad : CLI_EXIT_CANCELLED;
 }
 
 /* The next line of the user, NULL at the end. Ctrl-C drops what was typed so far. */

@@ -117,7 +117,7 @@ static int print_json(const cost *c, double barrier_us) {
                   barrier_us, "allocations",
                   c->allocations < 0 ? json_null() : json_real((double)c->allocations / c->steps), "plan", c->plan);
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
-        json_object_set_new(root, counters[i].name, json_real(per_step(c, &counters[i])));
+        cli_json_set(&root, counters[i].name, json_real(per_step(c, &counters[i])));
     return cli_print_json(root, JSON_INDENT(1));
 }
 

@@ -1,10 +1,11 @@
-/* What commands read: files, prompts and lists of token ids. */
+/* What commands read: files, prompts and lists of token ids; and what they leave behind when they fail. */
 #include "cli/cli.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FILE_MAX = 1 << 30 };
@@ -49,6 +50,11 @@ int cli_read_file(const char *path, char **text, size_t *size) {
     int bad = read_stream(f, path, text, size);
     fclose(f);
     return bad;
+}
+
+void cli_discard(const char *path) {
+    struct stat st;
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) unlink(path);
 }
 
 int cli_read_prompt(const cli_options *o, char **text, size_t *size) {

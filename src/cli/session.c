@@ -41,11 +41,25 @@ int cli_error(const char *format, ...) {
     return CLI_EXIT_FAILED;
 }
 
+void cli_json_set(json_t **object, const char *key, json_t *value) {
+    if (json_object_set_new(*object, key, value) == 0) return;
+    json_decref(*object);
+    *object = NULL;
+}
+
+void cli_json_add(json_t **list, json_t *value) {
+    if (json_array_append_new(*list, value) == 0) return;
+    json_decref(*list);
+    *list = NULL;
+}
+
 int cli_print_json(json_t *root, size_t flags) {
     if (!root) return cli_error("the result can't be told in JSON");
-    json_dumpf(root, stdout, flags);
-    putchar('\n');
+    char *text = json_dumps(root, flags); /* whole before any of it is printed */
     json_decref(root);
+    if (!text) return cli_error("no memory to print the result");
+    puts(text);
+    free(text);
     return CLI_EXIT_OK;
 }
 

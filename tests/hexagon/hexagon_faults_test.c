@@ -1,5 +1,5 @@
-/* The target against an emulated device that fails: every failure is a named status inside its time-out, and the next
- * session, or the next batch where the session lives on, gives the right bytes. */
+/* The target against an emulated device that fails, beside the catalogue tests/faults/hexagon.json: kills at random
+ * points that leave nothing behind, the name of every result code, settings. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,56 +64,18 @@ static double seconds(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void expect(const char *fault, npu_status want, const char *says) {
+/* The session is lost with |fault|, and the next one works. */
+static void expect_loss(const char *fault) {
     char setting[160];
     snprintf(setting, sizeof setting, "fault=%s", fault);
     const char *const emu[] = {setting, NULL}, *const off[] = {"fault=off", NULL};
     npu_error err;
     double begin = seconds();
     npu_status status = session(emu, 2, 8, &err);
-    if (status != want)
-        fail_msg("%s: %s (%s), not %s", fault, npu_status_name(status), err.text, npu_status_name(want));
-    if (says && !strstr(err.text, says)) fail_msg("%s: \"%s\" does not say %s", fault, err.text, says);
+    if (status != NPU_DEVICE_LOST) fail_msg("%s: %s (%s)", fault, npu_status_name(status), err.text);
     if (seconds() - begin > 30) fail_msg("%s: took %.1f s", fault, seconds() - begin);
     status = session(off, 20, 8, &err);
     if (status != NPU_OK) fail_msg("after %s: %s", fault, err.text);
-}
-
-static void the_process_ends(void **state) {
-    (void)state;
-    expect("dsp:op@3=die", NPU_DEVICE_LOST, "AEE_E");
-    expect("dsp:op@1=exit", NPU_DEVICE_LOST, NULL);
-    expect("dsp:dspqueue_read@4=die", NPU_DEVICE_LOST, NULL);
-    expect("dsp:op@2=restart", NPU_DEVICE_LOST, NULL);
-}
-
-static void it_hangs(void **state) {
-    (void)state;
-    expect("dsp:op@2=hang", NPU_TIMEOUT, "within 2.0 s");
-    expect("dsp:op@5=delay:3000000", NPU_TIMEOUT, NULL);
-}
-
-static void calls_fail(void **state) {
-    (void)state;
-    expect("remote_handle64_open=code:0x80000406", NPU_NOT_FOUND, "AEE_EUNABLETOLOAD");
-    expect("remote_handle_control=code:0x14", NPU_REFUSED, "architecture");
-    expect("rpcmem_alloc2=code:0", NPU_NO_MEMORY, "bytes");
-    expect("fastrpc_mmap=code:1", NPU_INTERNAL, "fastrpc_mmap");
-    expect("dsp:HAP_mmap@2+=code:1", NPU_NO_MEMORY, "window");
-    expect("dsp:HAP_compute_res_acquire=code:0", NPU_NO_MEMORY, "AEE_ERESOURCENOTFOUND");
-}
-
-static void what_has_another_way(void **state) {
-    (void)state;
-    expect("dspqueue_create=code:0x14", NPU_OK, NULL);           /* plain invokes */
-    expect("dsp:dspqueue_import=code:0x8000040e", NPU_OK, NULL); /* " */
-    expect("dsp:HAP_power_set=code:1", NPU_OK, NULL);
-    expect("remote_handle64_control=code:1", NPU_OK, NULL);
-    const char *const old[] = {"get_uri=0", "fault=off", NULL};
-    npu_error err;
-    assert_int_equal(session(old, 20, 3, &err), NPU_OK);
-    const char *const back[] = {"get_uri=1", NULL};
-    assert_int_equal(session(back, 20, 3, &err), NPU_OK);
 }
 
 /* What a session could leave behind: descriptors, NPU processes, mappings of shared memory. */
@@ -152,7 +114,7 @@ static void killed_at_random(void **state) {
         seed = seed * 6364136223846793005ull + 1442695040888963407ull;
         uint32_t at = (uint32_t)(seed >> 33), point = at / 8 % 4;
         snprintf(fault, sizeof fault, "%s@%u=die", points[point], point == 3 ? 1 + at % 2 : 1 + at % 8);
-        expect(fault, NPU_DEVICE_LOST, NULL);
+        expect_loss(fault);
         belongings now = count_belongings();
         if (!i) before = now; /* what the library keeps once it was used */
         if (now.files != before.files || now.processes || now.mappings != before.mappings)
@@ -212,9 +174,8 @@ static void settings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_process_ends), cmocka_unit_test(it_hangs),
-        cmocka_unit_test(calls_fail),       cmocka_unit_test(what_has_another_way),
-        cmocka_unit_test(killed_at_random), cmocka_unit_test(codes_have_names),
+        cmocka_unit_test(killed_at_random),
+        cmocka_unit_test(codes_have_names),
         cmocka_unit_test(settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

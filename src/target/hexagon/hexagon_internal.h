@@ -23,6 +23,8 @@ typedef struct npu_hex_image {
     uint32_t first_op, n_ops; /* of the batch */
 } npu_hex_image;
 
+enum { NPU_HEX_ARENA_BYTES = 4 << 20 }; /* images share buffers of this size */
+
 extern const npu_target_ops npu_target_hexagon;
 
 typedef struct npu_hex_target {

@@ -8,8 +8,6 @@
 #include "wire/alibi.h"
 #include "wire/check.h"
 
-enum { ARENA_BYTES = 4 << 20 };
-
 typedef struct lowering {
     const npu_hex_target *t;
     const npu_batch *batch;
@@ -144,7 +142,8 @@ static npu_status place_image(npu_hex_target *t, const lowering *l, npu_hex_imag
         sizeof(npu_wire_image) + sizeof l->buffers + l->n_tensors * sizeof *l->tensors + l->n_ops * sizeof *l->ops;
     if (most > NPU_WIRE_MAX_IMAGE) return npu_fail(err, NPU_RANGE, "hexagon.image", "a batch of %u ops", l->n_ops);
     if (!t->image_arena || t->image_arena->bytes - t->arena_used < most) {
-        NPU_TRY(npu_hex_buffer_alloc(t->session, most > ARENA_BYTES ? most : ARENA_BYTES, true, &t->image_arena, err));
+        NPU_TRY(npu_hex_buffer_alloc(t->session, most > NPU_HEX_ARENA_BYTES ? most : NPU_HEX_ARENA_BYTES, true,
+                                     &t->image_arena, err));
         t->arena_used = 0;
     }
     image->buffer = t->image_arena;

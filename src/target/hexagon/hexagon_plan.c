@@ -18,7 +18,7 @@ void npu_hex_weight_image(const npu_tensor *weight, const char **kind, uint64_t 
 
 /* What is left of the window beside the buffers that every batch uses. */
 static uint64_t free_window(uint64_t window, const npu_plan *plan) {
-    uint64_t pinned = plan->state_bytes + plan->compute_bytes + plan->io_bytes + 3 * 4096;
+    uint64_t pinned = plan->state_bytes + plan->compute_bytes + plan->io_bytes + 3 * 4096 + NPU_HEX_ARENA_BYTES;
     return pinned < window ? window - pinned : 0;
 }
 

@@ -1,0 +1,16 @@
+# Faults by catalogue (tests/faults/NAME.json): ten rows of each, all in the full tier. tests/faults.py has the rest.
+add_executable(faults_tool faults_tool.c)
+target_include_directories(faults_tool PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(faults_tool PRIVATE npu_static npu_flags)
+if(NOT NPU_SANITIZE)
+  add_library(fail_malloc MODULE support/fail_malloc.c)
+  set_target_properties(fail_malloc PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/support)
+  npu_python_test(faults.host faults.py host --preload $<TARGET_FILE:fail_malloc> TIMEOUT 900)
+  file(GLOB catalogues CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/faults/*.json)
+  foreach(path IN LISTS catalogues) # each target with an emulated device; the tool finds emu/ one folder up
+    get_filename_component(name ${path} NAME_WE)
+    if(name IN_LIST NPU_TARGETS)
+      npu_python_test(faults.${name} faults.py ${name} --tool $<TARGET_FILE:faults_tool> TIMEOUT 900)
+    endif()
+  endforeach()
+endif()

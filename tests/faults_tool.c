@@ -1,0 +1,95 @@
+/* Two requests in one process, for tests/faults.py: the first with a fault, the second after it.
+ *     faults_tool MODEL TARGET DRIVER TIMEOUT STATUS TEXT  SETTING… -- RECOVER…
+ * The first must end with STATUS and with TEXT in its message, in reasonable time; the second must give the CPU's
+ * bytes. Exit code 0 when both do, else 1 with what was wrong. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "npu/npu.h"
+
+enum { PROMPT = 6, STEPS = 9, SETTINGS = 32, SECONDS = 60 };
+
+static uint32_t vocabulary(const npu_model *model) {
+    npu_model_info info;
+    npu_model_get_info(model, &info);
+    return info.n_vocab;
+}
+
+/* A prompt and single steps. Logits after each go to |out|. */
+static npu_status request(npu_model *model, const npu_context_params *params, float *out, npu_error *err) {
+    npu_context *context;
+    uint32_t n = vocabulary(model);
+    NPU_TRY(npu_context_open(model, params, &context, err));
+    npu_row rows[PROMPT];
+    for (int i = 0; i < PROMPT; i++) rows[i] = (npu_row){.token = 3 + i, .logits = i == PROMPT - 1};
+    npu_status status = npu_decode(context, rows, PROMPT, err);
+    for (int i = 0; i < STEPS && status == NPU_OK; i++) {
+        memcpy(out + (size_t)i * n, npu_logits(context, 0), n * sizeof *out);
+        npu_row row = {.token = 20 + i, .logits = true};
+        if (i + 1 < STEPS) status = npu_decode(context, &row, 1, err);
+    }
+    npu_context_close(context);
+    return status;
+}
+
+static int wrong(const char *what, npu_status status, const npu_error *err) {
+    fprintf(stderr, "%s: %s, \"%s\" [%s]\n", what, npu_status_name(status), err->text, err->code);
+    return 1;
+}
+
+static int compare(npu_model *model, const char *const *settings, const char *const *recover, char **argv) {
+    size_t bytes = (size_t)vocabulary(model) * STEPS * sizeof(float);
+    float *here = calloc(1, bytes), *there = calloc(1, bytes);
+    npu_context_params params = {.ctx = 64};
+    npu_error err = {0};
+    npu_status status = here && there ? request(model, &params, here, &err) : NPU_NO_MEMORY;
+    int bad = status == NPU_OK ? 0 : wrong("on the CPU", status, &err);
+    params.npu_target = argv[2];
+    params.driver = argv[3];
+    params.timeout_s = atof(argv[4]);
+    params.emu = settings;
+    uint64_t start = npu_clock_ns();
+    if (!bad) {
+        memset(&err, 0, sizeof err);
+        status = request(model, &params, there, &err);
+        if (strcmp(npu_status_name(status), argv[5]) != 0) bad = wrong("with the fault", status, &err);
+        if (!bad && !strstr(err.text, argv[6])) bad = wrong("the message", status, &err);
+        if (!bad && status == NPU_OK && memcmp(here, there, bytes) != 0) bad = wrong("other bytes", status, &err);
+        if (!bad && npu_clock_ns() - start > SECONDS * 1000000000ull) bad = wrong("too late", status, &err);
+    }
+    if (!bad) {
+        params.emu = recover;
+        params.timeout_s = SECONDS;
+        memset(there, 0, bytes);
+        status = request(model, &params, there, &err);
+        if (status != NPU_OK) bad = wrong("after the fault", status, &err);
+        if (!bad && memcmp(here, there, bytes) != 0) bad = wrong("other bytes after the fault", status, &err);
+    }
+    free(here);
+    free(there);
+    return bad;
+}
+
+int main(int argc, char **argv) {
+    const char *lists[2][SETTINGS + 1] = {{NULL}};
+    int list = 0, n = 0;
+    if (argc < 8) return fputs("faults_tool MODEL TARGET DRIVER TIMEOUT STATUS TEXT SETTING… -- RECOVER…\n", stderr), 2;
+    for (int i = 7; i < argc; i++) {
+        if (!strcmp(argv[i], "--")) {
+            list = 1;
+            n = 0;
+        } else if (n < SETTINGS) {
+            lists[list][n++] = argv[i];
+        }
+    }
+    npu_model *model;
+    npu_error err = {0};
+    npu_status status = npu_model_open(argv[1], NULL, &model, &err);
+    if (status != NPU_OK) return wrong("the model", status, &err);
+    int bad = compare(model, lists[0], lists[1], argv);
+    npu_model_close(model);
+    return bad;
+}
