@@ -53,14 +53,21 @@ static int derive(const cli_options *o, cli_session *session, npu_plan **plan) {
     return bad;
 }
 
+/* Some targets plan with what their kernels folder has. */
+static bool plans_with_kernels(const cli_options *o) {
+    const npu_target_ops *target = NULL;
+    if (!o->npu_target || npu_target_find(o->npu_target, &target, NULL) != NPU_OK) return true;
+    return target->design != NULL;
+}
+
 int cli_plan(const cli_options *o) {
     if (o->diff && !o->n_positional) return cli_usage("--diff %s needs a second file: --diff A B", o->diff);
     if (o->diff) return diff(o->diff, o->positional[0]);
     if (o->n_positional) return cli_usage("npu plan: '%s' is one operand too many", o->positional[0]);
     if (o->check && !o->plan) return cli_usage("--check needs --plan FILE");
-    bool opens = o->check && !o->arch;
-    if (!opens && (o->kernels || o->given[CLI_OPT_timeout]))
-        return cli_usage("%s has no effect: only --check opens the NPU", o->kernels ? "--kernels" : "--timeout");
+    bool opens = o->check && !o->arch, kernels = o->kernels && !plans_with_kernels(o);
+    if (!opens && (kernels || o->given[CLI_OPT_timeout]))
+        return cli_usage("%s has no effect: only --check opens the NPU", kernels ? "--kernels" : "--timeout");
     cli_session session;
     npu_plan *plan = NULL;
     int bad = cli_open_model(o, false, &session);
