@@ -1,6 +1,7 @@
 // The library's one state, settings by key, faults on request. The table is the only list of keys.
 #include "emu_xdna.h"
 #include "npu_emu_xdna.h"
+#include "numbers.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -143,10 +144,9 @@ static int set_number(const struct key *key, const char *value, char *field) {
 }
 
 static int set_firmware(const char *value) {
-    struct amdxdna_firmware v;
-    char rest;
-    if (sscanf(value, "%9u.%9u.%9u.%9u%c", &v.major, &v.minor, &v.patch, &v.build, &rest) != 4) return EINVAL;
-    emu.settings.firmware = v;
+    uint32_t v[4];
+    if (!emu_numbers(value, '.', v, 4)) return EINVAL;
+    emu.settings.firmware = (struct amdxdna_firmware){v[0], v[1], v[2], v[3]};
     return 0;
 }
 

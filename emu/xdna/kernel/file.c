@@ -1,9 +1,9 @@
 // The system calls: which open file, which request, and faults before anything is done.
 #include "emu_xdna.h"
 #include "npu_emu_xdna.h"
+#include "numbers.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -41,10 +41,12 @@ static int start(struct emu_file *f, bool foreign) {
 }
 
 static int open_node(const char *path) {
-    unsigned node;
-    char rest;
+    static const char folder[] = "/dev/accel/accel";
+    uint32_t node;
     int error;
-    if (sscanf(path, "/dev/accel/accel%1u%c", &node, &rest) != 1 || node > emu.settings.node) return fail(ENOENT);
+    if (strncmp(path, folder, sizeof folder - 1) != 0 || !emu_numbers(path + sizeof folder - 1, 0, &node, 1) ||
+        node > emu.settings.node)
+        return fail(ENOENT);
     if (emu_fault("open", &error)) return error ? fail(error) : fail(EIO);
     for (int i = 0; i < EMU_FILES; i++) {
         struct emu_file *f = &emu.files[i];

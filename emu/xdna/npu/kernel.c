@@ -1,7 +1,7 @@
 // Kernel descriptions and instruction streams: what a command is made of, checked like the untrusted input it is.
 #include "device.h"
+#include "numbers.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define MAX_TEXT 4096u
@@ -14,8 +14,10 @@ static bool read_kind(const char *v, struct emu_kernel *k) {
 }
 
 static bool read_shape(const char *v, struct emu_kernel *k) {
-    char rest;
-    return sscanf(v, "%9u %9u %9u%c", &k->layout.m, &k->layout.k, &k->layout.n, &rest) == 3;
+    uint32_t n[3];
+    if (!emu_numbers(v, ' ', n, 3)) return false;
+    k->layout.m = n[0], k->layout.k = n[1], k->layout.n = n[2];
+    return true;
 }
 
 static bool read_layout(const char *v, struct emu_kernel *k) {
@@ -24,18 +26,21 @@ static bool read_layout(const char *v, struct emu_kernel *k) {
 }
 
 static bool read_micro(const char *v, struct emu_kernel *k) {
-    char rest;
-    return sscanf(v, "%9u %9u %9u%c", &k->layout.r, &k->layout.s, &k->layout.t, &rest) == 3;
+    uint32_t n[3];
+    if (!emu_numbers(v, ' ', n, 3)) return false;
+    k->layout.r = n[0], k->layout.s = n[1], k->layout.t = n[2];
+    return true;
 }
 
 static bool read_core(const char *v, struct emu_kernel *k) {
-    char rest;
-    return sscanf(v, "%9u %9u%c", &k->layout.kt, &k->layout.nt, &rest) == 2;
+    uint32_t n[2];
+    if (!emu_numbers(v, ' ', n, 2)) return false;
+    k->layout.kt = n[0], k->layout.nt = n[1];
+    return true;
 }
 
 static bool read_columns(const char *v, struct emu_kernel *k) {
-    char rest;
-    return sscanf(v, "%9u%c", &k->columns, &rest) == 1 && k->columns >= 1 && k->columns <= 8;
+    return emu_numbers(v, 0, &k->columns, 1) && k->columns >= 1 && k->columns <= 8;
 }
 
 static bool read_generation(const char *v, struct emu_kernel *k) {

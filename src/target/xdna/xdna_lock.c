@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -41,9 +42,7 @@ static npu_status open_file(const char *path, int *fd, npu_error *err) {
 
 static long holder(int fd) {
     char text[32] = "";
-    long pid = 0;
-    if (pread(fd, text, sizeof text - 1, 0) > 0) sscanf(text, "%9ld", &pid);
-    return pid;
+    return pread(fd, text, sizeof text - 1, 0) > 0 ? strtol(text, NULL, 10) : 0;
 }
 
 /* For the message of those who wait; nothing depends on it. */
