@@ -106,11 +106,12 @@ static bool is_empty(const char *dir) {
 
 /* A folder that holds other files is not written to; an old recording ends here. */
 static int make_folder(const char *dir, const char *gate_json) {
-    if (mkdir(dir, 0777) == 0 || (errno == EEXIST && is_empty(dir))) return 0;
-    if (errno != EEXIST) return cli_error("%s: %s", dir, strerror(errno));
-    if (unlink(gate_json) == 0) return 0;
-    return errno == ENOENT ? cli_usage("--output %s is there and is no recording", dir)
-                           : cli_error("%s: %s", gate_json, strerror(errno));
+    int why = mkdir(dir, 0777) == 0 ? 0 : errno;
+    if (why == EEXIST && is_empty(dir)) why = 0;
+    if (why != EEXIST) return why ? cli_error("%s: %s", dir, strerror(why)) : 0;
+    why = unlink(gate_json) == 0 ? 0 : errno;
+    if (why == ENOENT) return cli_usage("--output %s is there and is no recording", dir);
+    return why ? cli_error("%s: %s", gate_json, strerror(why)) : 0;
 }
 
 int cli_gate_write(const char *dir, const cli_options *o, const cli_session *session, gate_recording *r) {
@@ -125,7 +126,7 @@ int cli_gate_write(const char *dir, const cli_options *o, const cli_session *ses
     if (!bad && npu_plan_write(session->context->plan, plan, &err) != NPU_OK) bad = cli_fail(&err);
     char *text = bad ? NULL : json_dumps(r->doc, JSON_INDENT(1));
     if (!bad && !text) bad = cli_error("the recording can't be told in JSON");
-    if (!bad) bad = write_bytes(gate_json, text, strlen(text));
+    if (!bad && text) bad = write_bytes(gate_json, text, strlen(text));
     free(text);
     return bad;
 }
