@@ -172,7 +172,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tmp = pathlib.Path(folder)
         here = tmp / "recording"
-        run_npu("gate", "record", "-m", MODEL, "-o", here, "--ctx", "128")
+        run_npu("gate", "record", "-m", MODEL, "-o", here, "--ctx", "128", "-t", "1", "-r", "2")
         gate(0, "check", here, says=["3 of 3", "8 of 8", "KLD mean 0, max 0"])
         judged(0, "check", here)
         gate(0, "compare", here, here)

@@ -1,5 +1,8 @@
 npu_python_test(plan_refusals plan_refusals.py SANITIZED)
 npu_python_test(gate gate.py SANITIZED)
+if(xdna IN_LIST NPU_TARGETS)
+  npu_python_test(plan_kernels plan_kernels.py SANITIZED)
+endif()
 
 # The same command with other targets compiled in, as -DNPU_TARGETS gives it: only the table of targets differs.
 add_library(open_trace MODULE open_trace.c)
