@@ -141,16 +141,23 @@ void npu_xdna_manifest_free(npu_xdna_manifest *m) {
     *m = (npu_xdna_manifest){0};
 }
 
+/* Goes over |before| and a whole number of at most nine digits; false when they are not there. */
+static bool take(const char **at, const char *before, uint32_t *out) {
+    size_t n = strlen(before), digits = 0;
+    if (strncmp(*at, before, n) != 0) return false;
+    for (*out = 0; digits < 9 && (*at)[n + digits] >= '0' && (*at)[n + digits] <= '9'; digits++)
+        *out = *out * 10 + (uint32_t)((*at)[n + digits] - '0');
+    *at += n + digits;
+    return digits > 0;
+}
+
 npu_status npu_xdna_kernel_layout(const npu_plan_kernel *k, npu_xdna_layout *l, npu_error *err) {
-    int end = 0;
+    const char *at = k->layout;
     *l = (npu_xdna_layout){.m = k->M, .k = k->K, .n = k->N};
     if (!strcmp(k->kind, "gemv_q4_1")) return NPU_OK; /* its operands are no codes */
-    if (sscanf(k->layout, "tiles %4ux%4ux%4u %6ux%6u%n", &l->r, &l->s, &l->t, &l->kt, &l->nt, &end) == 5 &&
-        !k->layout[end])
-        l->tiled = true;
-    else if (strcmp(k->layout, "rows") != 0)
-        end = -1;
-    if (end >= 0 && npu_xdna_layout_ok(l)) return NPU_OK;
+    l->tiled = take(&at, "tiles ", &l->r) && take(&at, "x", &l->s) && take(&at, "x", &l->t) && take(&at, " ", &l->kt) &&
+               take(&at, "x", &l->nt) && !*at;
+    if ((l->tiled || !strcmp(k->layout, "rows")) && npu_xdna_layout_ok(l)) return NPU_OK;
     return npu_fail(err, NPU_REFUSED, "plan.kernel_shape", "kernel %s: layout \"%s\" does not fit %u x %u x %u",
                     k->file, k->layout, k->M, k->K, k->N);
 }
@@ -177,13 +184,14 @@ static npu_status map_file(const npu_xdna_manifest *m, const char *name, const c
 static npu_status check_shape(const npu_plan_kernel *k, const npu_map *image, npu_error *err) {
     const char *at = (const char *)image->data, *end = at + image->size;
     uint32_t M = 0, K = 0, N = 0;
-    char kind[16] = "", line[96];
+    char kind[96] = "", line[96];
     while (at < end) {
         const char *next = memchr(at, '\n', (size_t)(end - at));
         size_t n = (size_t)((next ? next : end) - at);
         snprintf(line, sizeof line, "%.*s", (int)(n < sizeof line ? n : sizeof line - 1), at);
-        (void)!sscanf(line, "kind %15s", kind);
-        (void)!sscanf(line, "shape %9u %9u %9u", &M, &K, &N);
+        const char *rest = line;
+        if (!strncmp(line, "kind ", 5)) snprintf(kind, sizeof kind, "%s", line + 5);
+        if (take(&rest, "shape ", &M)) (void)(take(&rest, " ", &K) && take(&rest, " ", &N));
         at += n + 1;
     }
     if (M == k->M && K == k->K && N == k->N && !strcmp(kind, k->kind)) return NPU_OK;

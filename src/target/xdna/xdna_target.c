@@ -271,8 +271,9 @@ static void xdna_report(const npu_target *target, void (*line)(void *user, const
         const npu_xdna_loaded *small = loaded(t, d->decode_kernel), *large = loaded(t, d->prefill_kernel);
         char text[200];
         const char *proof = small && large ? words[t->proofs[i]] : "the only one";
-        snprintf(text, sizeof text, "%-6s K %u, N %u: %u-row kernel, %s", npu_role_name(d->role), d->K, d->N,
-                 small ? small->layout.m : large->layout.m, proof);
+        uint32_t rows = small ? small->layout.m : large ? large->layout.m : 0;
+        snprintf(text, sizeof text, "%-6s K %u, N %u: %u-row kernel, %s", npu_role_name(d->role), d->K, d->N, rows,
+                 proof);
         line(user, text);
     }
 }
