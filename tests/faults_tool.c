@@ -1,7 +1,9 @@
 /* Two requests in one process, for tests/faults.py: the first with a fault, the second after it.
- *     faults_tool MODEL TARGET DRIVER TIMEOUT STATUS TEXT  SETTING… -- RECOVER…
+ *     faults_tool MODEL TARGET DRIVER TIMEOUT STATUS TEXT  SETTING… -- RECOVER… [--]
  * The first must end with STATUS and with TEXT in its message, in reasonable time; the second must give the CPU's
- * bytes. Exit code 0 when both do, else 1 with what was wrong. */
+ * bytes or, with the last --, those of the device before the fault. Exit code 0 when both do, else 1 with what was
+ * wrong. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,17 +42,23 @@ static int wrong(const char *what, npu_status status, const npu_error *err) {
     return 1;
 }
 
-static int compare(npu_model *model, const char *const *settings, const char *const *recover, char **argv) {
+static void use_device(npu_context_params *params, char **argv, const char *const *settings, double timeout_s) {
+    params->npu_target = argv[2];
+    params->driver = argv[3];
+    params->timeout_s = timeout_s;
+    params->emu = settings;
+    params->cache_dir = getenv("XDG_CACHE_HOME");
+}
+
+static int compare(npu_model *model, const char *const *settings, const char *const *recover, bool same, char **argv) {
     size_t bytes = (size_t)vocabulary(model) * STEPS * sizeof(float);
     float *here = calloc(1, bytes), *there = calloc(1, bytes);
     npu_context_params params = {.ctx = 64};
     npu_error err = {0};
+    if (same) use_device(&params, argv, recover, SECONDS);
     npu_status status = here && there ? request(model, &params, here, &err) : NPU_NO_MEMORY;
-    int bad = status == NPU_OK ? 0 : wrong("on the CPU", status, &err);
-    params.npu_target = argv[2];
-    params.driver = argv[3];
-    params.timeout_s = atof(argv[4]);
-    params.emu = settings;
+    int bad = status == NPU_OK ? 0 : wrong("the reference", status, &err);
+    use_device(&params, argv, settings, atof(argv[4]));
     uint64_t start = npu_clock_ns();
     if (!bad) {
         memset(&err, 0, sizeof err);
@@ -61,8 +69,7 @@ static int compare(npu_model *model, const char *const *settings, const char *co
         if (!bad && npu_clock_ns() - start > SECONDS * 1000000000ull) bad = wrong("too late", status, &err);
     }
     if (!bad) {
-        params.emu = recover;
-        params.timeout_s = SECONDS;
+        use_device(&params, argv, recover, SECONDS);
         memset(there, 0, bytes);
         status = request(model, &params, there, &err);
         if (status != NPU_OK) bad = wrong("after the fault", status, &err);
@@ -76,9 +83,11 @@ static int compare(npu_model *model, const char *const *settings, const char *co
 int main(int argc, char **argv) {
     const char *lists[2][SETTINGS + 1] = {{NULL}};
     int list = 0, n = 0;
+    bool same = false;
     if (argc < 8) return fputs("faults_tool MODEL TARGET DRIVER TIMEOUT STATUS TEXT SETTING… -- RECOVER…\n", stderr), 2;
     for (int i = 7; i < argc; i++) {
         if (!strcmp(argv[i], "--")) {
+            same = list == 1;
             list = 1;
             n = 0;
         } else if (n < SETTINGS) {
@@ -89,7 +98,7 @@ int main(int argc, char **argv) {
     npu_error err = {0};
     npu_status status = npu_model_open(argv[1], NULL, &model, &err);
     if (status != NPU_OK) return wrong("the model", status, &err);
-    int bad = compare(model, lists[0], lists[1], argv);
+    int bad = compare(model, lists[0], lists[1], same, argv);
     npu_model_close(model);
     return bad;
 }
