@@ -25,6 +25,16 @@ static inline float npu_bits_float(uint32_t bits) {
     return v.f;
 }
 
+/* |x|, of which the compiler knows nothing more. For "a < b ? a : b" clang emits Hexagon's sfmin, which drops NaN and
+ * has its own idea of zeros; with one side unknown to it, it compares. Tests on bits (kernel_run.c) tell when this can
+ * go. */
+static inline float npu_opaque(float x) {
+#ifdef __hexagon__
+    __asm__("" : "+r"(x));
+#endif
+    return x;
+}
+
 static inline float npu_half_to_float(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
     uint32_t exponent = (h >> 10) & 0x1Fu;

@@ -41,13 +41,13 @@ static inline float npu_absf(float x) {
 
 /* The larger one; NaN when either is. */
 static inline float npu_maxf(float a, float b) {
-    return a > b || a != a ? a : b;
+    return a > b || a != a ? a : npu_opaque(b);
 }
 
 /* 1.0 ulp. 1 at 0 exactly; +0 below NPU_EXP_MIN, +Inf above NPU_EXP_MAX, NaN for NaN. */
 static inline float npu_expf(float x) {
-    float t = x < NPU_EXP_MIN ? NPU_EXP_MIN : x;
-    t = t > NPU_EXP_MAX ? NPU_EXP_MAX : t;
+    float t = x < NPU_EXP_MIN ? npu_opaque(NPU_EXP_MIN) : x;
+    t = t > NPU_EXP_MAX ? npu_opaque(NPU_EXP_MAX) : t;
     float rounded = npu_fmaf(t, NPU_LOG2E, NPU_ROUND_MAGIC);
     float n = rounded - NPU_ROUND_MAGIC;
     uint32_t whole = npu_float_bits(rounded) - npu_float_bits(NPU_ROUND_MAGIC);
@@ -151,7 +151,7 @@ static inline float npu_erff(float x) {
     p = npu_fmaf(p, z, NPU_ERF_C1);
     p = npu_fmaf(p, z, NPU_ERF_C0);
     float small = npu_fmaf(p, t, t);
-    float c = t < NPU_ERF_ONE ? t : NPU_ERF_ONE;
+    float c = t < NPU_ERF_ONE ? t : npu_opaque(NPU_ERF_ONE);
     float q = npu_fmaf(NPU_ERFC_C6, c, NPU_ERFC_C5);
     q = npu_fmaf(q, c, NPU_ERFC_C4);
     q = npu_fmaf(q, c, NPU_ERFC_C3);

@@ -94,8 +94,8 @@ HVX_F32_2(hvx_f32_add, a + b)
 HVX_F32_2(hvx_f32_sub, a - b)
 HVX_F32_2(hvx_f32_mul, (a * b))
 HVX_F32_2(hvx_f32_div, a / b)
-HVX_F32_2(hvx_f32_max, a > b || a != a ? a : b)
-HVX_F32_2(hvx_f32_min, a < b || a != a ? a : b)
+HVX_F32_2(hvx_f32_max, a > b || a != a ? a : npu_opaque(b))
+HVX_F32_2(hvx_f32_min, a < b || a != a ? a : npu_opaque(b))
 #undef HVX_F32_2
 
 HVX_F32_INLINE HVX_Vector hvx_f32_fma(HVX_Vector u, HVX_Vector v, HVX_Vector w) {

@@ -90,7 +90,9 @@ static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
     HVX_VectorPred low = Q6_Q_and_QQn(Q6_Q_vcmp_eq_VwVw(t, least), same);
     HVX_VectorPred high = Q6_Q_and_QQn(Q6_Q_vcmp_eq_VwVw(t, most), same);
     y = Q6_V_vmux_QVV(low, zero, y);
-    return Q6_V_vmux_QVV(high, Q6_V_vsplat_R(0x7F800000), y);
+    y = Q6_V_vmux_QVV(high, Q6_V_vsplat_R(0x7F800000), y);
+    /* The exponent would turn the bits of a NaN into anything. */
+    return Q6_V_vmux_QVV(Q6_Q_vcmp_gt_VwVw(hvx_f32_abs(x), Q6_V_vsplat_R(0x7F800000)), x, y);
 }
 
 static inline HVX_Vector hvx_f32_log(HVX_Vector x) {

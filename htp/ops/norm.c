@@ -81,7 +81,7 @@ static void l2_norm(const htp_rows *r, const htp_unit *u, const uint8_t *const i
     const HVX_Vector *x = (const HVX_Vector *)in[0];
     float length = htp_sqrtf(squares(x, u->values)), eps = r->o->op->params.eps.eps;
     (void)work;
-    finish(r, x, 1.0f / (length < eps ? eps : length), in, (HVX_Vector *)out, htp_unit_vectors(u));
+    finish(r, x, 1.0f / (length < eps ? npu_opaque(eps) : length), in, (HVX_Vector *)out, htp_unit_vectors(u));
 }
 
 /* The differences go to the slot of x, which is not needed any more. */

@@ -97,11 +97,46 @@ static uint32_t random_float(void) {
     return (r & 0x807fffff) | (100 + next() % 50) << 23;
 }
 
+/* Without a comparison of floats, of which the compiler makes an instruction that forgets NaN. */
+static int is_nan(float x) {
+    return (npu_float_bits(x) & 0x7fffffff) > 0x7f800000;
+}
+static int32_t order(float x) {
+    uint32_t bits = npu_float_bits(x);
+    return bits & 0x80000000 ? -(int32_t)(bits & 0x7fffffff) : (int32_t)bits;
+}
 static float bigger(float a, float b) {
-    return a > b || a != a ? a : b;
+    return is_nan(a) || (!is_nan(b) && order(a) > order(b)) ? a : b;
 }
 static float smaller(float a, float b) {
-    return a < b || a != a ? a : b;
+    return is_nan(a) || (!is_nan(b) && order(a) < order(b)) ? a : b;
+}
+
+/* What the formulas of wire/math.h promise for NaN and infinity, asked of scalars and of vectors alike. */
+static void check_special(void) {
+    static const uint32_t in[4] = {0x7fc00000, 0xffc00001, 0x7f800000, 0xff800000};
+    static const uint32_t want[][4] = {
+        {1, 1, 0x7f800000, 0}, {1, 1, 0x3f800000, 0xbf800000}, {1, 1, 0x3f800000, 0xbf800000}, {1, 1, 0x7f800000, 1}};
+    static const char *const names[] = {"exp of special", "tanh of special", "erf of special", "log of special"};
+    for (int i = 0; i < 4; i++) {
+        float x = npu_bits_float(in[i]);
+        HVX_Vector v = hvx_f32_splat(x);
+        float got[][2] = {{npu_expf(x), hvx_f32_first(hvx_f32_exp(v))},
+                          {npu_tanhf(x), hvx_f32_first(hvx_f32_tanh(v))},
+                          {npu_erff(x), hvx_f32_first(hvx_f32_erf(v))},
+                          {npu_logf(x), hvx_f32_first(hvx_f32_log(v))}};
+        for (int f = 0; f < 4; f++)
+            for (int k = 0; k < 2; k++) {
+                uint32_t bits = npu_float_bits(got[f][k]);
+                if (want[f][i] == 1 ? is_nan(got[f][k]) : bits == want[f][i]) continue;
+                expect(names[f], got[f][k], want[f][i] == 1 ? NPU_F32_NAN : npu_bits_float(want[f][i]), i * 10 + k);
+            }
+        for (int j = 0; j < 32; j++) {
+            float y = npu_bits_float((uint32_t)j * 0x07654321);
+            expect("npu_maxf", npu_maxf(x, y), bigger(x, y), j);
+            expect("npu_maxf", npu_maxf(y, x), bigger(y, x), j);
+        }
+    }
 }
 
 static void check_arithmetic(void) {
@@ -127,6 +162,21 @@ static void check_arithmetic(void) {
         for (int j = 0; j < h; j++) fold[j] = fold[j] + fold[j + h], top[j] = bigger(top[j], top[j + h]);
     expect("hvx_f32_sum", hvx_f32_sum(a.v), fold[0], 0);
     expect("hvx_f32_largest", hvx_f32_largest(a.v), top[0], 0);
+#undef CHECK
+}
+
+/* Vector functions are their scalar formulas. */
+static void check_functions(void) {
+    lanes a, r;
+    for (int i = 0; i < 32; i++)
+        a.u[i] = next() & 1 ? random_float() : (next() & 0x80ffffff) | (100 + next() % 36) << 23;
+#define CHECK(name, ...) \
+    r.v = name(a.v);     \
+    for (int i = 0; i < 32; i++) expect(#name, r.f[i], __VA_ARGS__, i)
+    CHECK(hvx_f32_exp, npu_expf(a.f[i]));
+    CHECK(hvx_f32_log, npu_logf(a.f[i]));
+    CHECK(hvx_f32_tanh, npu_tanhf(a.f[i]));
+    CHECK(hvx_f32_erf, npu_erff(a.f[i]));
 #undef CHECK
 }
 
@@ -231,6 +281,8 @@ int main(int argc, char **argv) {
         check_real();
 #else
         check_arithmetic();
+        check_special();
+        check_functions();
         check_halves();
 #endif
         check_integers();
