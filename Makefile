@@ -11,7 +11,7 @@ CMAKE   = cmake -G Ninja
 override PROMPT := $(value PROMPT)
 export PROMPT
 
-.PHONY: all deps demo check check-full versus install htp packets format lint clean help
+.PHONY: all deps demo check check-full mutants versus install htp packets format lint clean help
 
 all: ## build build/npu and the library; no network
 	@$(CMAKE) -S . -B $(BUILD) >/dev/null
@@ -30,6 +30,11 @@ check: ## install what the tests need, build all, run the quick tier
 
 check-full: ## the full tier: also ThreadSanitizer, long fuzzing, the peer
 	@scripts/check full
+
+mutants: ## take one safeguard at a time away: a test must fail for each
+	@scripts/deps test
+	@scripts/venv >/dev/null
+	@scripts/mutants
 
 versus: ## compare speed and memory with the peer (VERSUS="-m FILE -r N --threads T")
 	@scripts/deps test

@@ -14,7 +14,7 @@ static void put(uint32_t *words, uint64_t value) {
 
 /* Built anew for each submit: drivers fill the payload of a failed command with ones. */
 static void build(const npu_xdna_context *c, uint32_t kernel, const npu_xdna_arg *args, uint32_t n_args, uint32_t *w) {
-    const struct npu_xdna_loaded *k = &c->kernels[kernel];
+    const struct npu_xdna_ready *k = &c->kernels[kernel];
     memset(w, 0, (PACKET_WORDS + 1) * sizeof *w);
     w[1] = 1u << kernel;
     put(w + 2, AMDXDNA_OPCODE_RUN);

@@ -22,7 +22,7 @@ static npu_status fits(const npu_xdna *dev, const npu_xdna_kernel *k, const npu_
 }
 
 static npu_status load(npu_xdna_context *c, const npu_xdna_kernel *k, const npu_xdna_image *image, npu_error *err) {
-    struct npu_xdna_loaded *at = &c->kernels[c->n_kernels++];
+    struct npu_xdna_ready *at = &c->kernels[c->n_kernels++];
     uint32_t words[NPU_XDNA_STREAM_WORDS];
     const void *insts = k->insts;
     size_t bytes = k->insts_bytes;

@@ -61,7 +61,7 @@ struct npu_xdna_context {
     npu_xdna *owner;
     npu_xdna_context *next;
     uint32_t handle, syncobj, n_kernels;
-    struct npu_xdna_loaded {
+    struct npu_xdna_ready {
         npu_xdna_code pdi, insts;
         uint32_t n_words; /* of instructions */
     } kernels[NPU_XDNA_KERNELS];
