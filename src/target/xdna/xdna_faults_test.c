@@ -73,7 +73,7 @@ static const struct row {
     {{"fault=exec_cmd=code:4"}, NPU_CANCELLED, "xdna.ioctl", "EXEC_CMD", 0},
 };
 
-/* Three commands; the first failure. |wrong_from| gets the first row of C that is not right at the end, 16 for none. */
+/* Three commands; the first failure. |*right| gets the number of rows of C that are right at the end. */
 static npu_status run(const char *const *emu, double timeout_s, uint32_t *right, npu_error *err) {
     session s;
     memset(err, 0, sizeof *err);
@@ -81,6 +81,13 @@ static npu_status run(const char *const *emu, double timeout_s, uint32_t *right,
     if (status == NPU_OK) status = session_context(&s, err);
     for (unsigned seed = 1; seed <= 3 && status == NPU_OK; seed++) status = session_run(&s, seed, err);
     for (*right = 0; status == NPU_OK && *right < 16 && !session_wrong(&s, *right + 1);) ++*right;
+    bool gone = status == NPU_TIMEOUT || status == NPU_DEVICE_LOST;
+    if (s.dev && npu_xdna_lost(s.dev) != gone) fail_msg("%s: lost: %d", err->text, !gone);
+    if (s.dev && gone && s.c) { /* whatever is asked of it now */
+        npu_error after = {0};
+        assert_int_equal(session_run(&s, 1, &after), NPU_DEVICE_LOST);
+        assert_string_equal(after.code, "xdna.lost");
+    }
     npu_xdna_close(s.dev);
     return status;
 }
