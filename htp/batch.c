@@ -84,7 +84,10 @@ static uint32_t run_op(htp_session *s, const npu_wire_image *image, const npu_op
         rows &= operand(image, op->dst[i], step, addresses, &o.dst[i], &o.dst_data[i]);
     if (!rows) return NPU_WIRE_OK;
     htp_machine_event("op");
+    htp_trace *trace = htp_trace_of(&s->tracer, 0);
+    uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
     htp_op_find(op->code)(&o);
+    if (HTP_TRACED(trace)) htp_trace_add(trace, NPU_TRACE_OP, begin, 0);
     for (unsigned i = 0; i < s->hw.threads; i++)
         if (s->dma[i].failed) o.code = NPU_WIRE_DMA_FAILED;
     *index = o.index;
@@ -100,13 +103,19 @@ static int keep_vtcm(htp_session *s) {
 
 static void run_image(htp_session *s, const npu_wire_image *image, const npu_step *step, npu_wire_response *response) {
     uint8_t *addresses[NPU_WIRE_MAX_BUFFERS];
+    htp_trace *trace = htp_trace_of(&s->tracer, 0);
+    uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0, mapped = s->map.ever_mapped_bytes;
     response->code = htp_map_take(&s->map, npu_wire_buffers(image), image->n_buffers, addresses, &response->index);
+    if (HTP_TRACED(trace) && s->map.ever_mapped_bytes != mapped)
+        htp_trace_add(trace, NPU_TRACE_MAP, begin, (uint32_t)(s->map.ever_mapped_bytes - mapped));
     if (response->code != NPU_WIRE_OK) return;
     if (!keep_vtcm(s)) response->code = NPU_WIRE_NO_VTCM;
     for (uint32_t i = 0; i < image->n_ops && response->code == NPU_WIRE_OK && !htp_machine_idle(); i++) {
+        s->tracer.now.op = (uint16_t)i;
         response->code = run_op(s, image, &npu_wire_ops(image)[i], step, addresses, &response->index);
         if (response->code != NPU_WIRE_OK) response->op = (int32_t)i;
     }
+    s->tracer.now.op = NPU_TRACE_NO_OP;
     htp_map_release(&s->map);
 }
 
@@ -126,6 +135,16 @@ static void run_batch(htp_session *s, const npu_wire_request *r, npu_wire_respon
     if (!image) htp_free(unkept.copy);
 }
 
+static void trace_batch(htp_session *s, const npu_wire_request *r, npu_wire_response *response) {
+    htp_trace *trace = htp_trace_of(&s->tracer, 0);
+    uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
+    s->tracer.now.sequence = (uint32_t)r->sequence;
+    run_batch(s, r, response);
+    if (!HTP_TRACED(trace)) return;
+    htp_trace_add(trace, NPU_TRACE_BATCH, begin, 0);
+    htp_tracer_publish(&s->tracer);
+}
+
 void htp_answer(htp_session *s, const void *message, uint32_t bytes, npu_wire_response *response) {
     uint64_t usecs = HAP_perf_get_time_us(), cycles = HAP_perf_get_pcycles(), mapped = s->map.ever_mapped_bytes;
     npu_wire_request r = {0};
@@ -139,7 +158,7 @@ void htp_answer(htp_session *s, const void *message, uint32_t bytes, npu_wire_re
     if (!npu_wire_check_request(&r, bytes, &fault))
         response->code = fault.code;
     else if (r.kind == NPU_WIRE_BATCH)
-        run_batch(s, &r, response);
+        trace_batch(s, &r, response);
     response->usecs = (uint32_t)(HAP_perf_get_time_us() - usecs);
     response->cycles = HAP_perf_get_pcycles() - cycles;
     response->mapped_bytes = s->map.ever_mapped_bytes - mapped;

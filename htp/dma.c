@@ -15,21 +15,24 @@ static uint32_t address(const void *p) {
     return (uint32_t)(uintptr_t)p;
 }
 
-void htp_dma_init(htp_dma *q, void *ring, uint32_t arch) {
-    *q = (htp_dma){.ring = ring, .wide = arch >= 75};
+void htp_dma_init(htp_dma *q, void *ring, uint32_t arch, htp_trace *trace) {
+    *q = (htp_dma){.ring = ring, .wide = arch >= 75, .trace = trace};
     htp_zero(ring, HTP_DMA_RING * 32);
 }
 
 /* Waits until |n| descriptors in all are done. */
 static void wait_done(htp_dma *q, uint32_t n) {
+    uint64_t begin = 0;
     while ((int32_t)(n - q->done) > 0 && !q->failed) {
         volatile uint32_t *d = q->ring[q->done % HTP_DMA_RING];
         if (__atomic_load_n(&d[1], __ATOMIC_ACQUIRE) & DONE) {
             q->done++;
-        } else if ((htp_machine_dmpoll() & 3) == 2) {
-            q->failed = 1;
+            continue;
         }
+        if (HTP_TRACED(q->trace) && !begin) begin = htp_trace_time();
+        if ((htp_machine_dmpoll() & 3) == 2) q->failed = 1;
     }
+    if (begin) htp_trace_add(q->trace, NPU_TRACE_DMA_WAIT, begin, 0);
 }
 
 /* The next free descriptor, zeroed. One slot stays unused: it is the tail that the next one is linked to. */

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "htp/trace.h"
+
 enum { HTP_DMA_RING = 256, HTP_DMA_TRANSFERS = 256 };
 
 typedef struct htp_dma {
@@ -18,10 +20,11 @@ typedef struct htp_dma {
     uint32_t pushed, popped;          /* transfers so far */
     uint32_t wide;                    /* type 9 descriptors: 24-bit strides */
     uint32_t failed;
+    htp_trace *trace; /* of the thread; NULL = off */
 } htp_dma;
 
 /* |ring|: HTP_DMA_RING * 32 bytes from htp_alloc. */
-void htp_dma_init(htp_dma *q, void *ring, uint32_t arch);
+void htp_dma_init(htp_dma *q, void *ring, uint32_t arch, htp_trace *trace);
 
 void htp_dma_push(htp_dma *q, void *to, const void *from, uint32_t bytes);
 void htp_dma_push_2d(htp_dma *q, void *to, const void *from, uint32_t row_bytes, uint32_t rows, uint64_t to_stride,

@@ -10,11 +10,25 @@ void htp_map_init(htp_map *map, uint64_t window_bytes, uint32_t arch) {
     qurt_cond_init(&map->released);
 }
 
-static void unmap(htp_map *map, htp_mapping *m) {
-    if (map->arch > 73)
-        HAP_munmap2(m->address, (size_t)m->bytes);
+void *htp_map_raw(uint32_t arch, int32_t fd, uint64_t bytes) {
+    int prot = HAP_PROT_READ | HAP_PROT_WRITE | HAP_MEM_CACHE_WRITEBACK;
+    void *p = (void *)-1;
+    if (arch > 73)
+        p = HAP_mmap2(0, (size_t)bytes, prot, 0, fd, 0);
+    else if (bytes < 1u << 31)
+        p = HAP_mmap(0, (int)bytes, prot, 0, fd, 0);
+    return p == (void *)-1 ? 0 : p;
+}
+
+void htp_unmap_raw(uint32_t arch, void *address, uint64_t bytes) {
+    if (arch > 73)
+        HAP_munmap2(address, (size_t)bytes);
     else
-        HAP_munmap(m->address, (int)m->bytes);
+        HAP_munmap(address, (int)bytes);
+}
+
+static void unmap(htp_map *map, htp_mapping *m) {
+    htp_unmap_raw(map->arch, m->address, m->bytes);
     map->mapped_bytes -= m->bytes;
     *m = (htp_mapping){0};
 }
@@ -59,14 +73,9 @@ static htp_mapping *map_buffer(htp_map *map, const npu_wire_buffer *b) {
         if (!evict(map)) return 0;
     htp_mapping *m = free_entry(map);
     if (!m) return 0;
-    int prot = HAP_PROT_READ | HAP_PROT_WRITE | HAP_MEM_CACHE_WRITEBACK;
     for (;;) {
-        void *p = (void *)-1;
-        if (map->arch > 73)
-            p = HAP_mmap2(0, (size_t)b->bytes, prot, 0, b->fd, 0);
-        else if (b->bytes < 1u << 31)
-            p = HAP_mmap(0, (int)b->bytes, prot, 0, b->fd, 0);
-        if (p != (void *)-1 && p) {
+        void *p = htp_map_raw(map->arch, b->fd, b->bytes);
+        if (p) {
             *m = (htp_mapping){.address = p, .bytes = b->bytes, .fd = b->fd};
             map->mapped_bytes += b->bytes;
             map->ever_mapped_bytes += b->bytes;

@@ -39,4 +39,8 @@ void htp_map_release(htp_map *map);
 
 void htp_map_drop(htp_map *map, int32_t fd);
 
+/* A mapping that its owner keeps, outside of any window budget. NULL when it can't be had. */
+void *htp_map_raw(uint32_t arch, int32_t fd, uint64_t bytes);
+void htp_unmap_raw(uint32_t arch, void *address, uint64_t bytes);
+
 #endif

@@ -8,8 +8,9 @@
 void *htp_alloc(uint32_t bytes);
 void htp_free(void *memory);
 
-/* Makes what the host or the DMA engine wrote visible to loads from |bytes| at |address|. Kernels never write shared
- * memory through the cache, so there is nothing to lose. */
+/* Writes the lines of |bytes| at |address| back and drops them: what the host or the DMA engine wrote becomes visible
+ * to loads. Kernels never write shared memory through the cache, so they have nothing to lose; what does write there
+ * (trace events) becomes visible to the host. */
 void htp_memory_refresh(const void *address, uint64_t bytes);
 
 void htp_copy(void *to, const void *from, uint64_t bytes);

@@ -15,29 +15,58 @@ void htp_op_fail(htp_op *o, uint32_t code, uint32_t index) {
     if (__atomic_compare_exchange_n(&o->code, &ok, code, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) o->index = index;
 }
 
-void htp_pipe_run(const htp_pipe *p) {
-    uint32_t loads[16], stores[16]; /* transfers in flight, by slot */
+/* Pops a unit's transfers. The engine takes them one by one: a span starts when the one before had arrived. */
+static inline void land(const htp_pipe *p, htp_trace *trace, npu_trace_kind kind, uint32_t n, uint64_t pushed,
+                        uint32_t unit, uint64_t *before) {
+    if (!n) return;
+    while (n--) htp_dma_pop(p->dma);
+    if (!HTP_TRACED(trace)) return;
+    uint64_t now = htp_trace_time();
+    htp_trace_span(trace, kind, pushed > *before ? pushed : *before, now, unit);
+    *before = now;
+}
+
+static inline uint32_t take_off(htp_trace *trace, uint32_t n, uint64_t *pushed) {
+    if (HTP_TRACED(trace)) *pushed = htp_trace_time();
+    return n;
+}
+
+/* Written once, compiled twice, so that a loop without trace has nothing of it. */
+__attribute__((always_inline)) static inline void pipe_run(const htp_pipe *p, htp_trace *trace) {
+    uint32_t loads[16], stores[16];                          /* transfers in flight, by slot */
+    uint64_t loaded[16] = {0}, stored[16] = {0}, before = 0; /* when they were pushed; only while tracing */
     uint64_t loading = p->first;
     for (; loading < p->end && loading < p->first + p->depth; loading++) {
         uint32_t slot = (uint32_t)(loading - p->first);
-        loads[slot] = p->load(p->job, loading, slot);
+        loads[slot] = take_off(trace, p->load(p->job, loading, slot), &loaded[slot]);
         stores[slot] = 0;
     }
     uint32_t slot = 0;
     for (uint64_t unit = p->first; unit < p->end; unit++) {
-        for (; stores[slot]; stores[slot]--) htp_dma_pop(p->dma);
-        for (; loads[slot]; loads[slot]--) htp_dma_pop(p->dma);
+        land(p, trace, NPU_TRACE_DMA_OUT, stores[slot], stored[slot], (uint32_t)unit - p->depth, &before);
+        land(p, trace, NPU_TRACE_DMA_IN, loads[slot], loaded[slot], (uint32_t)unit, &before);
+        uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
         p->compute(p->job, unit, slot);
-        stores[slot] = p->store(p->job, unit, slot);
-        if (loading < p->end) loads[slot] = p->load(p->job, loading++, slot);
+        if (HTP_TRACED(trace)) htp_trace_add(trace, NPU_TRACE_HVX_COMP, begin, (uint32_t)unit);
+        stores[slot] = take_off(trace, p->store(p->job, unit, slot), &stored[slot]);
+        loads[slot] = 0;
+        if (loading < p->end) loads[slot] = take_off(trace, p->load(p->job, loading++, slot), &loaded[slot]);
         if (++slot == p->depth) slot = 0;
     }
     /* What is left are stores, oldest first. */
+    uint32_t left = (uint32_t)(p->end - p->first < p->depth ? p->end - p->first : p->depth);
     for (uint32_t i = 0; i < p->depth; i++) {
         if (slot < p->end - p->first)
-            for (; stores[slot]; stores[slot]--) htp_dma_pop(p->dma);
+            land(p, trace, NPU_TRACE_DMA_OUT, stores[slot], stored[slot], (uint32_t)p->end - left--, &before);
         if (++slot == p->depth) slot = 0;
     }
+}
+
+void htp_pipe_run(const htp_pipe *p) {
+    if (HTP_TRACED(p->dma->trace))
+        pipe_run(p, p->dma->trace);
+    else
+        pipe_run(p, 0);
 }
 
 uint64_t htp_unit_offset(const npu_tensor *t, const htp_unit *u, uint32_t value_bytes) {

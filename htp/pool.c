@@ -14,13 +14,20 @@ static void wait_change(int *word, int value) {
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) qurt_futex_wait(word, value);
 }
 
+static void run_part(htp_pool *pool, unsigned thread) {
+    htp_trace *trace = htp_trace_of(pool->tracer, thread);
+    uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
+    pool->fn(pool->job, thread);
+    if (HTP_TRACED(trace)) htp_trace_add(trace, NPU_TRACE_WORK, begin, 0);
+}
+
 static void work(void *argument) {
     struct htp_worker *w = argument;
     htp_pool *pool = w->pool;
     for (int seen = 0;; seen++) {
         wait_change(&pool->task, seen);
         int quit = pool->quit;
-        if (!quit && w->thread < pool->parts) pool->fn(pool->job, w->thread);
+        if (!quit && w->thread < pool->parts) run_part(pool, w->thread);
         if (__atomic_sub_fetch(&pool->left, 1, __ATOMIC_ACQ_REL) == 0) qurt_futex_wake(&pool->left, 1);
         if (quit) break;
     }
@@ -38,20 +45,23 @@ static void wait_task(htp_pool *pool) {
 }
 
 void htp_pool_run(htp_pool *pool, htp_pool_fn *fn, void *job, unsigned parts) {
-    if (parts > 1 && pool->threads > 1) {
-        pool->fn = fn;
-        pool->job = job;
-        pool->parts = parts;
-        give_task(pool);
-        fn(job, 0);
-        wait_task(pool);
-    } else {
-        fn(job, 0);
+    pool->fn = fn;
+    pool->job = job;
+    pool->parts = parts;
+    if (parts <= 1 || pool->threads <= 1) {
+        run_part(pool, 0);
+        return;
     }
+    htp_trace *trace = htp_trace_of(pool->tracer, 0);
+    give_task(pool);
+    run_part(pool, 0);
+    uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
+    wait_task(pool);
+    if (HTP_TRACED(trace)) htp_trace_add(trace, NPU_TRACE_FENCE, begin, 0);
 }
 
-int htp_pool_start(htp_pool *pool, unsigned threads, int priority) {
-    *pool = (htp_pool){.threads = 1};
+int htp_pool_start(htp_pool *pool, unsigned threads, int priority, htp_tracer *tracer) {
+    *pool = (htp_pool){.threads = 1, .tracer = tracer};
     for (unsigned i = 1; i < threads; i++) {
         struct htp_worker *w = &pool->workers[i];
         *w = (struct htp_worker){.pool = pool, .thread = i, .stack = htp_alloc(STACK_BYTES)};

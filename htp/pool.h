@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "htp/platform/qurt.h"
+#include "htp/trace.h"
 #include "wire/opplan.h"
 
 typedef void htp_pool_fn(void *job, unsigned thread);
@@ -18,6 +19,7 @@ typedef struct htp_pool {
     htp_pool_fn *fn;
     void *job;
     unsigned parts;
+    htp_tracer *tracer;
     int quit;
     int task; /* counts tasks; futex of the workers */
     int left; /* workers that have not seen the task yet; futex of the caller */
@@ -30,7 +32,7 @@ typedef struct htp_pool {
 } htp_pool;
 
 /* 1 on success; after failure nothing is left. */
-int htp_pool_start(htp_pool *pool, unsigned threads, int priority);
+int htp_pool_start(htp_pool *pool, unsigned threads, int priority, htp_tracer *tracer);
 void htp_pool_stop(htp_pool *pool);
 
 /* fn(job, 0 .. parts - 1), at most |threads| of them, all at once; returns when all have returned. */

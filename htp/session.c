@@ -106,9 +106,18 @@ static int check_start(const npu_rpc_start *start) {
     if (start->magic != NPU_WIRE_MAGIC || start->version != NPU_WIRE_VERSION) return AEE_EVERSIONNOTSUPPORT;
     if (!start->threads || start->threads > here.threads || !start->vtcm_bytes || start->vtcm_bytes > here.vtcm_bytes ||
         start->arch != here.arch || start->hmx > here.hmx || start->reserved || !start->window_bytes ||
-        start->max_buffer_bytes > 1u << 30)
+        start->max_buffer_bytes > 1u << 30 ||
+        (start->trace_fd >= 0 && (start->trace_bytes < NPU_TRACE_LEAST_BYTES || start->trace_bytes > 1u << 30)))
         return AEE_EBADPARM;
     return 0;
+}
+
+/* 1 also when no trace is wanted. */
+static int start_trace(htp_session *s, const npu_rpc_start *start) {
+    if (start->trace_fd < 0) return 1;
+    void *buffer = htp_map_raw(start->arch, start->trace_fd, start->trace_bytes);
+    if (buffer) htp_tracer_start(&s->tracer, buffer, start->trace_bytes, start->threads);
+    return buffer != 0;
 }
 
 int htp_session_start(htp_session *s, const npu_rpc_start *start) {
@@ -125,15 +134,16 @@ int htp_session_start(htp_session *s, const npu_rpc_start *start) {
     s->scratch = htp_alloc(NPU_SCRATCH_BYTES);
     s->dma_rings = htp_alloc(NPU_MAX_THREADS * HTP_DMA_RING * 32);
     int priority = qurt_thread_get_priority(qurt_thread_get_id());
-    if (!s->scratch || !s->dma_rings) {
+    if (!s->scratch || !s->dma_rings || !start_trace(s, start)) {
         result = AEE_ENOMEMORY;
     } else if (!start_vtcm(s)) {
         result = AEE_ERESOURCENOTFOUND;
-    } else if (!htp_pool_start(&s->pool, start->threads, priority > 11 ? priority - 10 : 1)) {
+    } else if (!htp_pool_start(&s->pool, start->threads, priority > 11 ? priority - 10 : 1, &s->tracer)) {
         result = AEE_EFAILED;
     } else {
         for (unsigned i = 0; i < NPU_MAX_THREADS; i++)
-            htp_dma_init(&s->dma[i], (uint8_t *)s->dma_rings + i * HTP_DMA_RING * 32, start->arch);
+            htp_dma_init(&s->dma[i], (uint8_t *)s->dma_rings + i * HTP_DMA_RING * 32, start->arch,
+                         htp_trace_of(&s->tracer, i));
         vote_power();
         if (start->queue_id) result = start_main(s, start->queue_id);
     }
@@ -158,5 +168,6 @@ int htp_session_stop(htp_session *s) {
     htp_free(s->dma_rings);
     htp_free(s->scratch);
     htp_map_close(&s->map);
+    if (s->tracer.buffer) htp_unmap_raw(s->hw.arch, s->tracer.buffer, s->tracer.bytes);
     return AEE_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include "htp/map.h"
 #include "htp/platform/fastrpc.h"
 #include "htp/pool.h"
+#include "htp/trace.h"
 #include "wire/check.h"
 #include "wire/rpc.h"
 
@@ -21,6 +22,7 @@ typedef struct htp_session {
     htp_map map;
     htp_pool pool;
     htp_dma dma[NPU_MAX_THREADS];
+    htp_tracer tracer;
     void *dma_rings;
     uint8_t *scratch;
     uint8_t *vtcm;

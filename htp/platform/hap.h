@@ -45,6 +45,7 @@ int HAP_compute_res_release_cached(unsigned int context_id);
 
 uint64_t HAP_perf_get_time_us(void);
 uint64_t HAP_perf_get_pcycles(void);
+uint64_t HAP_perf_get_qtimer_count(void); /* 19.2 MHz */
 
 typedef struct {
     uint32_t type;

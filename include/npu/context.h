@@ -45,6 +45,7 @@ typedef struct npu_context_params {
     double timeout_s;       /* how long one submit may take on a device; 0 = its driver's: 5, emulated ones more */
     bool no_fallback;       /* refuse a plan that leaves an op to the CPU */
     bool no_wait;           /* another process holds the device: fail at once instead of waiting */
+    const char *trace_path; /* write there which op ran when, on the host and on the device, for ui.perfetto.dev */
 
     /* Called between batches of ops while decoding, from the decoding thread; true ends the call with CANCELLED. */
     bool (*cancelled)(void *user);
@@ -124,6 +125,13 @@ typedef struct npu_counters {
     uint64_t mapped_bytes;                   /* of buffers that the NPU mapped, again or for the first time */
 } npu_counters;
 NPU_API void npu_context_counters(const npu_context *context, npu_counters *out);
+
+/* With a trace_path: ends the file, which is not complete before. IO when it could not be written. */
+typedef struct npu_trace_report {
+    uint64_t spans;
+    uint64_t dropped; /* spans that are missing because the device had no room for them */
+} npu_trace_report;
+NPU_API npu_status npu_context_trace_end(npu_context *context, npu_trace_report *out, npu_error *err);
 
 /* Per-op profile, off at first. Called after each op on the CPU, after each batch or product on a device, and after the
  * syncs between them. The phases of |ns| are 0 where there is none: on the CPU, or because the target does not tell. */

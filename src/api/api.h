@@ -23,6 +23,7 @@ struct npu_context {
     npu_target *host, *device;
     npu_plan *plan;
     npu_executor *executor;
+    npu_trace *trace;    /* NULL = none */
     const float *logits; /* of the last npu_decode */
     uint32_t n_logits;
     float *kept; /* logits of earlier steps of one npu_decode, max_logits rows */

@@ -28,6 +28,7 @@ static npu_status open_device(npu_context *c, const npu_context_params *p, const
         return npu_fail(err, NPU_REFUSED, "context.fallback", "layer %d, role %s would run on the CPU: %s",
                         first->layer == NPU_NO_LAYER ? -1 : first->layer, npu_role_name(first->role), first->why);
     NPU_TRY(c->host->ops->load_block(c->host, 0, c->model->h.n_layers, &c->instance.source, err));
+    params.trace = c->trace;
     NPU_TRY(target->open(&params, c->plan, p->kernels_dir, &c->device, err));
     return load(c->device, &c->instance, p, err);
 }
@@ -52,7 +53,8 @@ static npu_status make_executor(npu_context *c, const npu_context_params *p, npu
                                   .files = c->model->files,
                                   .n_files = (uint32_t)npu_gguf_file_count(c->model->gguf),
                                   .cancelled = p->cancelled,
-                                  .cancelled_user = p->cancelled_user};
+                                  .cancelled_user = p->cancelled_user,
+                                  .trace = c->trace};
     npu_executor_graph graphs[NPU_GRAPH_KINDS];
     for (int i = 0; i < NPU_GRAPH_KINDS; i++) graphs[i] = (npu_executor_graph){&c->instance.graphs[i], on_device};
     npu_status status = npu_executor_create(&params, graphs, NPU_GRAPH_KINDS, &c->executor, err);
@@ -75,6 +77,7 @@ static npu_status open_context(npu_context *c, const npu_context_params *p, npu_
     c->kept = malloc((size_t)c->max_logits * c->model->h.n_vocab * sizeof(float));
     if (!c->kept)
         return npu_fail(err, NPU_NO_MEMORY, "context.memory", "no memory for %u rows of logits", c->max_logits);
+    if (p->trace_path) NPU_TRY(npu_trace_open(p->trace_path, &c->trace, err));
     NPU_TRY(npu_target_host.open(&params, NULL, NULL, &c->host, err));
     NPU_TRY(target ? open_device(c, p, target, &caps, err) : load_host(c, p, &caps, err));
     npu_log(&p->logger, NPU_LOG_INFO, "%s on %s by plan %s", c->plan->architecture, c->plan->target, c->plan->hash);
@@ -103,8 +106,14 @@ void npu_context_close(npu_context *c) {
     if (c->host) c->host->ops->close(c->host);
     npu_plan_free(c->plan);
     npu_instance_free(&c->instance);
+    npu_trace_free(c->trace);
     free(c->kept);
     free(c);
+}
+
+npu_status npu_context_trace_end(npu_context *c, npu_trace_report *out, npu_error *err) {
+    *out = (npu_trace_report){0};
+    return c->trace ? npu_trace_end_file(c->trace, &out->spans, &out->dropped, err) : NPU_OK;
 }
 
 uint32_t npu_context_ctx(const npu_context *c) {

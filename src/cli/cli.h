@@ -52,13 +52,16 @@ typedef struct cli_session {
     npu_model *model;
     npu_context *context;
     struct cli_profile *profile; /* --profile: of |context|, printed to stderr when the session closes */
+    const char *trace;           /* --trace: where |context| writes one; NULL = nowhere */
 } cli_session;
 
 /* Refuses an unknown --npu-target before any file or device is opened, then opens the model only. Returns 0 or an exit
  * code after printing. Close with cli_close even after failure. */
 int cli_open_model(const cli_options *o, bool with_tokenizer, cli_session *out);
 int cli_open_context(const cli_options *o, cli_session *session);
-void cli_close(cli_session *session);
+/* Ends what goes with the session: its profile is printed, its trace finished. Returns |bad|, or when that is 0 the
+ * exit code of a trace that could not be written. */
+int cli_close(cli_session *session, int bad);
 
 /* A second context of the session's model, on the CPU, in the mode that --against says. Close it before the session. */
 int cli_open_reference(const cli_options *o, const cli_session *session, npu_context **out);

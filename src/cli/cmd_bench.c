@@ -115,8 +115,7 @@ static int bench_host_cost(cli_options *o) {
     int bad = cli_open_model(o, false, &session);
     if (!bad) bad = cli_open_context(o, &session);
     if (!bad) bad = cli_host_cost(o, &session, depth, steps);
-    cli_close(&session);
-    return bad;
+    return cli_close(&session, bad);
 }
 
 int cli_bench(const cli_options *given) {
@@ -137,8 +136,7 @@ int cli_bench(const cli_options *given) {
     if (!bad) bad = cli_open_context(&o, &session);
     if (!bad && o.json_schema) bad = cli_bench_schema(&o, &session, depth + prompt, gen, runs);
     if (bad || o.json_schema) {
-        cli_close(&session);
-        return bad;
+        return cli_close(&session, bad);
     }
     npu_row *rows = calloc(all, sizeof *rows);
     sample *samples = calloc((size_t)runs, sizeof *samples);
@@ -157,6 +155,5 @@ int cli_bench(const cli_options *given) {
     if (!bad && samples) bad = print_results(&o, &session, samples, runs, prompt, gen, depth);
     free(rows);
     free(samples);
-    cli_close(&session);
-    return bad;
+    return cli_close(&session, bad);
 }

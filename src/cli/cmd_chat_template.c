@@ -40,7 +40,7 @@ int cli_chat_template(const cli_options *o) {
     if (!bad) {
         bad = cli_open_model(o, true, &session);
         if (!bad) bad = render(o, session.model, template, template_size, messages, size);
-        cli_close(&session);
+        bad = cli_close(&session, bad);
     }
     free(messages);
     free(template);

@@ -123,6 +123,5 @@ int cli_eval(const cli_options *o) {
     free(e.reference);
     free(e.ids);
     npu_context_close(against);
-    cli_close(&session);
-    return bad;
+    return cli_close(&session, bad);
 }

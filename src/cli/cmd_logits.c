@@ -74,8 +74,7 @@ static int write_logits(const cli_options *o, const int32_t *ids, size_t n) {
     }
     if (out && fclose(out) != 0 && !bad) bad = cli_error("%s: %s", o->output, strerror(errno));
     if (bad && out) cli_discard(o->output);
-    cli_close(&session);
-    return bad;
+    return cli_close(&session, bad);
 }
 
 int cli_logits(const cli_options *o) {

@@ -74,6 +74,5 @@ int cli_plan(const cli_options *o) {
     if (!bad) bad = opens ? check(o, &session) : derive(o, &session, &plan);
     if (!bad && plan && !o->output && !o->check) cli_print_plan(plan);
     npu_plan_free(plan);
-    cli_close(&session);
-    return bad;
+    return cli_close(&session, bad);
 }

@@ -116,7 +116,7 @@ int cli_run(const cli_options *o) {
     if (!bad) bad = prompt ? answer(o, &session, &c, &g, prompt, size) : talk(o, &session, &c, &g);
     cli_generator_close(&g);
     cli_conversation_close(&c);
-    cli_close(&session);
+    bad = cli_close(&session, bad);
     free(prompt);
     return bad;
 }

@@ -59,6 +59,5 @@ int cli_tokenize(const cli_options *o) {
     if (o->ids && !o->detokenize) return cli_usage("--ids needs --detokenize");
     int bad = cli_open_model(o, true, &session);
     if (!bad) bad = o->detokenize ? print_text(session.model, o) : print_ids(session.model, o);
-    cli_close(&session);
-    return bad;
+    return cli_close(&session, bad);
 }

@@ -236,6 +236,7 @@ int cli_open_model(const cli_options *o, bool with_tokenizer, cli_session *out) 
     if (bad) return bad;
     if (!o->model) return cli_usage("no model: give one with --model FILE");
     if (o->output && is_same_file(o->model, o->output)) return cli_usage("--output %s is the model itself", o->output);
+    if (o->trace && is_same_file(o->model, o->trace)) return cli_usage("--trace %s is the model itself", o->trace);
     npu_model_params params = {.logger = cli_logger(o), .no_tokenizer = !with_tokenizer};
     npu_error err = {0};
     return npu_model_open(o->model, &params, &out->model, &err) == NPU_OK ? 0 : cli_fail(&err);
@@ -255,6 +256,7 @@ int cli_open_context(const cli_options *o, cli_session *session) {
     npu_error err = {0};
     int bad = cli_choose_target(o, &params.npu_target);
     if (bad) return bad;
+    params.trace_path = session->trace = o->trace;
     if (o->profile && !(session->profile = calloc(1, sizeof *session->profile)))
         return cli_fail(&(npu_error){.status = NPU_NO_MEMORY, .code = "profile.memory"});
     npu_status status = npu_context_open(session->model, &params, &session->context, &err);
@@ -298,12 +300,26 @@ const char *cli_plan_hash(const cli_session *session) {
     return session->context->plan->hash;
 }
 
-void cli_close(cli_session *session) {
+static int end_trace(const cli_session *session) {
+    npu_trace_report report;
+    npu_error err = {0};
+    if (!session->trace || !session->context) return 0;
+    if (npu_context_trace_end(session->context, &report, &err) != NPU_OK) return cli_fail(&err);
+    if (report.dropped)
+        fprintf(stderr, "npu: warning: %llu of %llu spans are missing in %s: the device had no room for them\n",
+                (unsigned long long)report.dropped, (unsigned long long)(report.spans + report.dropped),
+                session->trace);
+    return 0;
+}
+
+int cli_close(cli_session *session, int bad) {
+    int trace = end_trace(session);
     if (session->profile && session->profile->n) cli_profile_print(session->profile, stderr);
     free(session->profile);
     npu_context_close(session->context);
     npu_model_close(session->model);
     *session = (cli_session){0};
+    return bad ? bad : trace;
 }
 
 double cli_now(void) {

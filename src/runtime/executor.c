@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "runtime/executor_internal.h"
 #include "runtime/graph_internal.h"
+#include "target/op_trace.h"
 
 /* Image ids are the graph, then the segment, or with this bit the op that is run alone. */
 #define SINGLE_OPS 0x80000000u
@@ -21,6 +22,7 @@ struct npu_executor {
     npu_target *state_owner;
     npu_profile_fn *profile;
     void *profile_user;
+    uint32_t track; /* of the host's spans in the trace */
     npu_counters counters;
     npu_error broken; /* why the device is lost */
 };
@@ -97,6 +99,7 @@ npu_status npu_executor_create(const npu_executor_params *params, const npu_exec
         return npu_fail(err, NPU_NO_MEMORY, "executor.memory", "no memory for %u graphs", n_graphs);
     }
     x->params = *params;
+    if (params->trace) x->track = npu_trace_track(params->trace, npu_trace_group(params->trace, "npu"), "host");
     x->graphs = bound;
     x->n_graphs = n_graphs;
     if (params->device && !params->device->ops->submit)
@@ -133,6 +136,16 @@ void npu_executor_free(npu_executor *x) {
 void *npu_executor_data(npu_executor *x, uint32_t graph, npu_t tensor) {
     const npu_tensor *t = &x->graphs[graph].graph->tensors[tensor];
     return x->graphs[graph].buffers[t->buffer]->data + t->offset;
+}
+
+static void trace_begin(const npu_executor *x, const char *name, const char *category, const char *note,
+                        uint64_t value) {
+    npu_trace_note n = {.name = note, .value = (int64_t)value};
+    if (x->params.trace) npu_trace_begin(x->params.trace, x->track, name, category, &n, note != NULL);
+}
+
+static void trace_end(const npu_executor *x) {
+    if (x->params.trace) npu_trace_end(x->params.trace, x->track);
 }
 
 /* Device buffers are the only ones that ever need a sync: the host works on the device's memory. */
@@ -209,13 +222,40 @@ static void report(npu_executor *x, const npu_target *target, const npu_batch *b
     x->profile(x->profile_user, &entry);
 }
 
-static npu_status submit(npu_executor *x, npu_target *target, npu_batch *batch, npu_error *err) {
+static npu_status submit_and_wait(const npu_executor *x, npu_target *target, const npu_batch *batch,
+                                  uint64_t *submitted, npu_error *err) {
     npu_event event;
+    trace_begin(x, "submit", "host", NULL, 0);
+    npu_status status = target->ops->submit(target, batch, &event, err);
+    trace_end(x);
+    *submitted = x->profile ? npu_clock_ns() : 0;
+    NPU_TRY(status);
+    trace_begin(x, "wait", "host", NULL, 0);
+    status = target->ops->wait(target, event, err);
+    trace_end(x);
+    return status;
+}
+
+/* The host's ops come one by one while a trace is written. */
+static void trace_batch(const npu_executor *x, const npu_target *target, const npu_batch *batch, uint32_t first_op) {
+    npu_op_label label;
+    if (!x->params.trace) return;
+    if (target == x->params.device) {
+        trace_begin(x, "batch", "host", "ops", batch->n_ops);
+        return;
+    }
+    npu_op_describe(&label, batch->ops, batch->tensors, &batch->step, first_op);
+    npu_trace_begin(x->params.trace, x->track, label.name, "op", label.notes, label.n_notes);
+}
+
+static npu_status submit(npu_executor *x, npu_target *target, npu_batch *batch, uint32_t first_op, npu_error *err) {
     npu_target_phases phases = {0};
     stopwatch w = start_watch(x, target);
-    NPU_TRY(target->ops->submit(target, batch, &event, err));
-    uint64_t submitted = x->profile ? npu_clock_ns() : 0;
-    NPU_TRY(target->ops->wait(target, event, err));
+    uint64_t submitted;
+    trace_batch(x, target, batch, first_op);
+    npu_status status = submit_and_wait(x, target, batch, &submitted, err);
+    trace_end(x);
+    NPU_TRY(status);
     x->counters.batches++;
     if (!x->profile) return NPU_OK;
     if (target == x->params.device) {
@@ -231,24 +271,27 @@ static npu_status run_products(npu_executor *x, const npu__bound *b, const npu__
     for (uint32_t i = s->first_op; i < s->first_op + s->n_ops; i++) {
         npu__gemv_bytes bytes = {0};
         stopwatch w = start_watch(x, x->params.device);
-        NPU_TRY(npu__gemv_run(&x->gemv, b, i, step, &bytes, err));
+        npu_batch one = {.ops = &b->graph->ops[i], .tensors = b->graph->tensors, .n_ops = 1, .step = *step};
+        trace_batch(x, x->params.host, &one, i);
+        npu_status status = npu__gemv_run(&x->gemv, b, i, step, &bytes, err);
+        trace_end(x);
+        NPU_TRY(status);
         x->counters.batches++;
         x->counters.bytes_to_device += bytes.to_device;
         x->counters.bytes_to_host += bytes.to_host;
         x->counters.ops_device++;
-        npu_batch one = {.ops = &b->graph->ops[i], .n_ops = 1, .step = *step};
         if (x->profile) report(x, x->params.device, &one, &w, &(npu_target_phases){0});
     }
     return NPU_OK;
 }
 
-/* While profiling, the host runs op by op: times of single ops are worth the small cost of many submits. */
+/* While profiling or tracing, the host runs op by op: times of single ops are worth the small cost of many submits. */
 static npu_status run_segment(npu_executor *x, uint32_t graph, uint32_t index, const npu_step *step, npu_error *err) {
     const npu__bound *b = &x->graphs[graph];
     const npu__segment *s = &b->segments[index];
     if (s->device && x->gemv.device) return run_products(x, b, s, step, err);
     npu_target *target = s->device ? x->params.device : x->params.host;
-    bool single = x->profile && !s->device;
+    bool single = (x->profile || x->params.trace) && !s->device;
     npu_batch batch = {.image_id = (uint64_t)(graph + 1) << 32 | (index + 1),
                        .tensors = b->graph->tensors,
                        .ops = b->graph->ops + s->first_op,
@@ -261,7 +304,7 @@ static npu_status run_segment(npu_executor *x, uint32_t graph, uint32_t index, c
     if (single) batch.n_ops = 1;
     for (uint32_t done = 0; done < s->n_ops; done += batch.n_ops, batch.ops += batch.n_ops) {
         if (single) batch.image_id = (uint64_t)(graph + 1) << 32 | SINGLE_OPS | (s->first_op + done);
-        NPU_TRY(submit(x, target, &batch, err));
+        NPU_TRY(submit(x, target, &batch, s->first_op + done, err));
     }
     if (s->device) {
         x->counters.ops_device += s->n_ops;
@@ -280,12 +323,18 @@ npu_status npu_executor_run(npu_executor *x, uint32_t graph, const npu_step *ste
     const npu__bound *b = &x->graphs[graph];
     npu_error here = {0};
     npu_status status = NPU_OK;
+    trace_begin(x, "step", "host", "rows", step->rows[NPU_ROWS_STEP]);
     for (uint32_t i = 0; i < b->n_segments && status == NPU_OK; i++) {
         if (x->params.cancelled && x->params.cancelled(x->params.cancelled_user))
             status = npu_fail(&here, NPU_CANCELLED, "executor.cancelled", "cancelled");
-        if (status == NPU_OK) status = run_syncs(x, b, &b->segments[i], step, &here);
+        if (status == NPU_OK && b->segments[i].n_syncs) {
+            trace_begin(x, "sync", "host", "tensors", b->segments[i].n_syncs);
+            status = run_syncs(x, b, &b->segments[i], step, &here);
+            trace_end(x);
+        }
         if (status == NPU_OK && b->segments[i].n_ops) status = run_segment(x, graph, i, step, &here);
     }
+    trace_end(x);
     if (!x->gemv.device && (status == NPU_TIMEOUT || status == NPU_DEVICE_LOST)) x->broken = here;
     if (status != NPU_OK && err) *err = here;
     x->counters.steps += status == NPU_OK;

@@ -12,6 +12,7 @@
 
 #include "npu/context.h"
 #include "runtime/graph.h"
+#include "trace/trace.h"
 
 typedef struct npu_executor npu_executor;
 
@@ -29,6 +30,7 @@ typedef struct npu_executor_params {
     uint32_t n_files;
     bool (*cancelled)(void *user); /* NULL = never; asked before every batch */
     void *cancelled_user;
+    npu_trace *trace; /* NULL = none; else steps, batches and the host's ops go there, each op run by itself */
 } npu_executor_params;
 
 /* A graph to run, and for each of its ops whether the device does it (NULL = none). The graph and its weight source

@@ -37,7 +37,7 @@ typedef struct npu_target_params {
     double timeout_s;       /* wall clock for one submit to be answered; 0 = the driver's: 5, emulated ones more */
     bool no_wait;           /* another process holds the device: fail at once instead of waiting */
     const char *const *emu; /* "key=value" settings of an emulated device, NULL-terminated; NULL = none */
-    bool trace;
+    struct npu_trace *trace; /* NULL = none; else what the device does goes there (trace/trace.h) */
 } npu_target_params;
 
 /* What a target can do; from a probe, or from --arch for a device that is not here. Stored in the plan and compared by

@@ -16,7 +16,7 @@
 #include "wire/format.h"
 #include "wire/op_check.h"
 
-enum { CASES = 40000, FULL_TIMES = 20, BUFFER = 256 << 10, IMAGE = 16 << 10 };
+enum { CASES = 20000, FULL_TIMES = 20, BUFFER = 256 << 10, IMAGE = 16 << 10 };
 
 static npu_hex_driver driver;
 static npu_hex_session *session;

@@ -176,6 +176,11 @@ uint64_t HAP_perf_get_time_us(void) {
 uint64_t HAP_perf_get_pcycles(void) {
     return HAP_perf_get_time_us() * 1000;
 }
+uint64_t HAP_perf_get_qtimer_count(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec) * 12 / 625;
+}
 int HAP_power_set(void *context, HAP_power_request_t *request) {
     (void)context, (void)request;
     return 0;

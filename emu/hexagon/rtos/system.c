@@ -54,13 +54,14 @@ EMU_API uint64_t HAP_perf_get_time_us(void) {
     return emu_now_ns() / 1000;
 }
 EMU_API uint64_t HAP_perf_get_pcycles(void) {
-    return emu_now_ns() / 1000 * emu_block->pcycles_mhz;
+    uint64_t ns = emu_now_ns();
+    return ns / 1000 * emu_block->pcycles_mhz + ns % 1000 * emu_block->pcycles_mhz / 1000;
 }
 EMU_API unsigned long long qurt_get_core_pcycles(void) {
     return HAP_perf_get_pcycles();
 }
 EMU_API uint64_t HAP_perf_get_qtimer_count(void) {
-    return emu_now_ns() / 1000 * 192 / 10;
+    return emu_now_ns() * 12 / 625;
 }
 EMU_API uint64_t HAP_perf_qtimer_count_to_us(uint64_t count) {
     return count * 10 / 192;

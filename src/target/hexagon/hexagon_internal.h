@@ -4,6 +4,7 @@
 
 #include "base/pool.h"
 #include "target/hexagon/hexagon_session.h"
+#include "target/hexagon/hexagon_trace.h"
 
 /* A weight on the device, found by (layer, role, part). */
 typedef struct npu_hex_weight {
@@ -31,7 +32,8 @@ typedef struct npu_hex_target {
     npu_target base; /* first: an npu_target* of this target is an npu_hex_target* */
     npu_hex_driver driver;
     npu_hex_session *session;
-    npu_pool *pool; /* for repacking */
+    npu_hex_tracer *tracer; /* NULL = off */
+    npu_pool *pool;         /* for repacking */
     uint64_t session_id;
     npu_hex_weight *weights; /* open hash table */
     uint32_t n_weights, weight_slots;

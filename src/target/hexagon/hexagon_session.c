@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "target/hexagon/hexagon_rpc.h"
 
-enum { DEPTH = 32, ECHO_TIMEOUT_US = 500000, QUEUE_BYTES = DEPTH * 128 + 1024 };
+enum { DEPTH = NPU_HEX_DEPTH, RING_BYTES = 16 << 20, ECHO_TIMEOUT_US = 500000, QUEUE_BYTES = DEPTH * 128 + 1024 };
 
 struct npu_hex_session {
     const npu_hex_driver *driver;
@@ -21,7 +21,9 @@ struct npu_hex_session {
     struct {
         uint32_t first_op, n_ops;
         bool goes_on;
-    } requests[DEPTH]; /* by sequence */
+        uint64_t sent_ns, answered_ns; /* only while tracing */
+    } requests[DEPTH];                 /* by sequence */
+    npu_hex_buffer *ring;              /* of the trace, NULL = none */
     npu_hex_buffer *buffers;
     npu_hex_buffer *quarantine;
     npu_target_counters counters;
@@ -39,6 +41,19 @@ const npu_hw *npu_hex_session_hw(const npu_hex_session *s) {
 
 npu_target_counters *npu_hex_session_counters(npu_hex_session *s) {
     return &s->counters;
+}
+
+const npu_hex_buffer *npu_hex_session_ring(const npu_hex_session *s) {
+    return s->ring;
+}
+
+uint64_t npu_hex_session_answered(const npu_hex_session *s) {
+    return s->answered;
+}
+
+void npu_hex_session_times(const npu_hex_session *s, uint64_t sequence, uint64_t *sent, uint64_t *answered) {
+    *sent = s->requests[sequence % DEPTH].sent_ns;
+    *answered = s->requests[sequence % DEPTH].answered_ns;
 }
 
 /* --- buffers --- */
@@ -182,7 +197,8 @@ static int start(npu_hex_session *s, uint64_t queue_id) {
                         .window_bytes = s->hw.window_bytes,
                         .threads = s->hw.threads,
                         .vtcm_bytes = s->hw.vtcm_bytes,
-                        .trace_fd = -1,
+                        .trace_fd = s->ring ? s->ring->fd : -1,
+                        .trace_bytes = s->ring ? (uint32_t)s->ring->bytes : 0,
                         .arch = s->hw.arch,
                         .hmx = s->hw.hmx,
                         .max_buffer_bytes = NPU_HEX_MAX_BUFFER};
@@ -211,12 +227,13 @@ static bool echo(npu_hex_session *s) {
            !a.code;
 }
 
-static npu_status bring_up(npu_hex_session *s, npu_error *err) {
+static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     const npu_hex_arch *arch;
     NPU_TRY(npu_hex_device_arch(s->driver, &arch, err));
     s->hw = npu_hex_hw_of(arch);
     NPU_TRY(open_handle(s, err));
     NPU_TRY(read_hwinfo(s, err));
+    if (traced) NPU_TRY(npu_hex_buffer_alloc(s, RING_BYTES, true, &s->ring, err));
     uint64_t queue_id;
     make_queue(s, &queue_id);
     int result = start(s, queue_id);
@@ -236,7 +253,7 @@ npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_p
     s->driver = driver;
     s->logger = params->logger;
     s->timeout_us = (uint64_t)((params->timeout_s > 0 ? params->timeout_s : driver->timeout_s) * 1e6);
-    npu_status status = bring_up(s, err);
+    npu_status status = bring_up(s, params->trace != NULL, err);
     if (status != NPU_OK) {
         npu_hex_session_close(s);
         return status;
@@ -248,8 +265,8 @@ npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_p
 void npu_hex_session_close(npu_hex_session *s) {
     if (!s) return;
     if (!s->lost) {
+        stop(s); /* unmaps them all */
         while (s->buffers) drop_buffer(s, s->buffers);
-        stop(s);
     } else if (s->open) {
         /* A process that hangs would hold the close up. Where the kernel can't do this, the close has to be enough. */
         struct remote_rpc_process_clean_params kill = {NPU_HEX_DOMAIN};
@@ -300,6 +317,7 @@ static npu_status take_answer(npu_hex_session *s, const npu_wire_response *a, ui
         s->answers[slot] = *a;
         if (a->op >= 0) s->answers[slot].op += (int32_t)s->requests[slot].first_op;
     }
+    if (s->ring) s->requests[slot].answered_ns = npu_clock_ns();
     s->counters.mapped_bytes += a->mapped_bytes;
     s->answered = a->sequence;
     return NPU_OK;
@@ -357,6 +375,7 @@ npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t
     s->requests[slot].first_op = q->first_op;
     s->requests[slot].n_ops = q->n_ops;
     s->requests[slot].goes_on = q->goes_on;
+    if (s->ring) s->requests[slot].sent_ns = npu_clock_ns();
     return send(s, &r, err);
 }
 

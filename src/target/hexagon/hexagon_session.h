@@ -11,6 +11,8 @@
 
 typedef struct npu_hex_session npu_hex_session;
 
+enum { NPU_HEX_DEPTH = 32 /* requests that can be under way */ };
+
 typedef struct npu_hex_buffer {
     npu_hex_session *session;
     struct npu_hex_buffer *next; /* of the session's list */
@@ -37,6 +39,12 @@ npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_p
 void npu_hex_session_close(npu_hex_session *session);
 const npu_hw *npu_hex_session_hw(const npu_hex_session *session);
 npu_target_counters *npu_hex_session_counters(npu_hex_session *session);
+
+/* With params->trace: the buffer that the NPU program writes its trace to, else NULL; and when a request was sent and
+ * its answer taken (base/clock.h), which is known for the last NPU_HEX_DEPTH ones. */
+const npu_hex_buffer *npu_hex_session_ring(const npu_hex_session *session);
+uint64_t npu_hex_session_answered(const npu_hex_session *session); /* sequence of the last answer */
+void npu_hex_session_times(const npu_hex_session *session, uint64_t sequence, uint64_t *sent, uint64_t *answered);
 
 /* Zeroed shared memory; |pinned| is not weights. */
 npu_status npu_hex_buffer_alloc(npu_hex_session *session, uint64_t bytes, bool pinned, npu_hex_buffer **out,

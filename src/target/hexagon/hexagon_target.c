@@ -33,6 +33,7 @@ static npu_status hex_probe(const npu_target_params *params, npu_caps *caps, npu
 static void hex_close(npu_target *target) {
     if (!target) return;
     npu_hex_target *t = of(target);
+    npu_hex_tracer_free(t->tracer);
     npu_hex_session_close(t->session);
     npu_hex_images_free(t);
     npu_hex_weights_free(t);
@@ -58,6 +59,8 @@ static npu_status hex_open(const npu_target_params *params, const npu_plan *plan
         bool emulated = t->driver.emulated;
         npu_hex_caps(&t->base.caps, npu_hex_session_hw(t->session), emulated, emulated ? params->driver : "device");
         if (plan) status = npu_hex_check_plan(&t->base.caps, plan, err);
+        if (status == NPU_OK && params->trace)
+            status = npu_hex_tracer_create(params->trace, t->session, t->base.caps.device, &t->tracer, err);
     }
     if (status != NPU_OK) {
         hex_close(&t->base);
@@ -127,6 +130,9 @@ static npu_status hex_submit(npu_target *target, const npu_batch *batch, npu_eve
                                    .goes_on = i > 0,
                                    .step = batch->step};
         NPU_TRY(npu_hex_submit(t->session, &request, &event->sequence, err));
+        if (!t->tracer) continue;
+        npu_hex_tracer_sent(t->tracer, event->sequence, batch, m->first_op, m->n_ops);
+        if (i % (NPU_HEX_DEPTH / 2) == NPU_HEX_DEPTH / 2 - 1) npu_hex_tracer_collect(t->tracer);
     }
     if (!batch->image_id) t->unkept = event->sequence;
     return NPU_OK;
@@ -136,7 +142,9 @@ static npu_status hex_wait(npu_target *target, npu_event event, npu_error *err) 
     npu_hex_target *t = of(target);
     if (event.session != t->session_id)
         return npu_fail(err, NPU_INVALID, "hexagon.event", "an event of another session");
-    return npu_hex_wait(t->session, event.sequence, err);
+    npu_status status = npu_hex_wait(t->session, event.sequence, err);
+    if (t->tracer) npu_hex_tracer_collect(t->tracer);
+    return status;
 }
 
 static void hex_count(const npu_target *target, npu_target_counters *out) {

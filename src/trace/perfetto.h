@@ -1,0 +1,23 @@
+/* The few protobuf messages of a Perfetto trace, by hand: packets with track descriptors and track events. Field
+ * numbers are those of perfetto_trace.proto. Called by trace.c. */
+#ifndef NPU_TRACE_PERFETTO_H
+#define NPU_TRACE_PERFETTO_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "trace/trace.h"
+
+typedef enum npu_perfetto_type {
+    NPU_PERFETTO_BEGIN = 1,
+    NPU_PERFETTO_END = 2,
+    NPU_PERFETTO_INSTANT = 3
+} npu_perfetto_type;
+
+/* |*written| false is a failure of |out|. Text that does not fit into a packet is cut. */
+void npu_perfetto_start(FILE *out);
+void npu_perfetto_group(FILE *out, uint64_t uuid, uint32_t number, const char *name);
+void npu_perfetto_track(FILE *out, uint64_t uuid, uint64_t parent, uint32_t order, const char *name);
+void npu_perfetto_event(FILE *out, npu_perfetto_type type, uint64_t time, uint64_t track, const npu_trace_span *span);
+
+#endif

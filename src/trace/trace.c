@@ -1,0 +1,113 @@
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "trace/perfetto.h"
+
+enum { DEPTH = 16 };
+
+struct npu_trace {
+    FILE *file;
+    char path[512];
+    uint32_t numbers; /* of groups and tracks */
+    uint64_t spans, dropped;
+};
+
+npu_status npu_trace_open(const char *path, npu_trace **out, npu_error *err) {
+    *out = NULL;
+    npu_trace *t = calloc(1, sizeof *t);
+    if (!t) return npu_fail(err, NPU_NO_MEMORY, "trace.memory", "no memory for a trace");
+    snprintf(t->path, sizeof t->path, "%s", path);
+    t->file = fopen(path, "wb");
+    if (!t->file) {
+        free(t);
+        return npu_fail(err, NPU_IO, "trace.open", "%s can't be written: %s", path, strerror(errno));
+    }
+    npu_perfetto_start(t->file);
+    *out = t;
+    return NPU_OK;
+}
+
+npu_status npu_trace_end_file(npu_trace *t, uint64_t *spans, uint64_t *dropped, npu_error *err) {
+    *spans = t->spans;
+    *dropped = t->dropped;
+    if (!t->file) return NPU_OK;
+    int bad = ferror(t->file);
+    bad |= fclose(t->file);
+    t->file = NULL;
+    return bad ? npu_fail(err, NPU_IO, "trace.write", "%s could not be written whole: %s", t->path, strerror(errno))
+               : NPU_OK;
+}
+
+void npu_trace_free(npu_trace *t) {
+    if (t && t->file) fclose(t->file);
+    free(t);
+}
+
+uint32_t npu_trace_group(npu_trace *t, const char *name) {
+    t->numbers++;
+    if (t->file) npu_perfetto_group(t->file, t->numbers, t->numbers, name);
+    return t->numbers;
+}
+
+uint32_t npu_trace_track(npu_trace *t, uint32_t group, const char *name) {
+    t->numbers++;
+    if (t->file) npu_perfetto_track(t->file, t->numbers, group, t->numbers, name);
+    return t->numbers;
+}
+
+void npu_trace_begin(npu_trace *t, uint32_t track, const char *name, const char *category, const npu_trace_note *notes,
+                     uint32_t n_notes) {
+    npu_trace_span span = {.name = name, .category = category, .notes = notes, .n_notes = n_notes};
+    if (!t->file) return;
+    t->spans++;
+    npu_perfetto_event(t->file, NPU_PERFETTO_BEGIN, npu_clock_ns(), track, &span);
+}
+
+void npu_trace_end(npu_trace *t, uint32_t track) {
+    if (t->file) npu_perfetto_event(t->file, NPU_PERFETTO_END, npu_clock_ns(), track, NULL);
+}
+
+/* Parents before their children. */
+static int by_begin(const void *a, const void *b) {
+    const npu_trace_interval *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return (x->end < y->end) - (x->end > y->end);
+}
+
+void npu_trace_spans(npu_trace *t, uint32_t track, npu_trace_interval *list, uint32_t n,
+                     npu_trace_describe_fn *describe, void *user) {
+    uint64_t open[DEPTH]; /* ends of the spans around the next one */
+    uint32_t depth = 0;
+    if (!t->file) return;
+    qsort(list, n, sizeof *list, by_begin);
+    for (uint32_t i = 0; i < n; i++) {
+        npu_trace_interval *s = &list[i];
+        while (depth && open[depth - 1] <= s->begin)
+            npu_perfetto_event(t->file, NPU_PERFETTO_END, open[--depth], track, NULL);
+        if (depth == DEPTH) {
+            npu_trace_drop(t, track, 1);
+            continue;
+        }
+        if (s->end < s->begin) s->end = s->begin;
+        if (depth && s->end > open[depth - 1]) s->end = open[depth - 1];
+        npu_trace_span span = {.name = "", .category = ""};
+        describe(user, s->id, &span);
+        npu_perfetto_event(t->file, NPU_PERFETTO_BEGIN, s->begin, track, &span);
+        open[depth++] = s->end;
+        t->spans++;
+    }
+    while (depth) npu_perfetto_event(t->file, NPU_PERFETTO_END, open[--depth], track, NULL);
+}
+
+void npu_trace_drop(npu_trace *t, uint32_t track, uint64_t n) {
+    if (!n || !t->file) return;
+    t->dropped += n;
+    npu_trace_note note = {.name = "spans", .value = (int64_t)n};
+    npu_trace_span span = {.name = "dropped", .category = "dropped", .notes = &note, .n_notes = 1};
+    npu_perfetto_event(t->file, NPU_PERFETTO_INSTANT, npu_clock_ns(), track, &span);
+}

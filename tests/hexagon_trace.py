@@ -1,0 +1,155 @@
+"""--trace: the file, read with Perfetto's own protos.
+
+  python tests/hexagon_trace.py host     only the CPU
+  python tests/hexagon_trace.py sim      the emulated Hexagon; qemu the same
+
+Spans nest on every track; the host's steps hold the batches; the NPU's op spans are the ops of the plan in their order
+and, with what lies between, cover the batch's time; the parts of an op lie inside it; logits are those without a trace;
+what has no room is counted, shown and said."""
+import collections
+import json
+import pathlib
+import sys
+import tempfile
+
+from npu_test import need, run_npu, shared
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
+
+
+class Span:
+    def __init__(self, begin, event, parent):
+        self.begin, self.end, self.parent, self.children = begin, None, parent, []
+        self.name, self.category = event.name, event.categories[0]
+        self.notes = {n.name: n.string_value or n.int_value for n in event.debug_annotations}
+
+    def ns(self):
+        return self.end - self.begin
+
+
+def read(path):
+    """{(group, track): [spans of the top]}, {track: spans that were dropped}. Asserts that spans nest."""
+    trace = proto.Trace()
+    trace.ParseFromString(path.read_bytes())
+    groups, tracks, open_spans, dropped, last = {}, {}, collections.defaultdict(list), collections.Counter(), {}
+    top = collections.defaultdict(list)
+    for packet in trace.packet:
+        assert packet.trusted_packet_sequence_id == 1
+        if packet.HasField("track_descriptor"):
+            d = packet.track_descriptor
+            if d.HasField("process"):
+                groups[d.uuid] = d.process.process_name
+            else:
+                tracks[d.uuid] = (groups[d.parent_uuid], d.name)
+            continue
+        if not packet.HasField("track_event"):
+            continue
+        event, time = packet.track_event, packet.timestamp
+        assert packet.timestamp_clock_id == 3
+        track, stack = tracks[event.track_uuid], open_spans[event.track_uuid]
+        if event.type == event.TYPE_INSTANT:
+            assert event.name == "dropped"
+            dropped[track] += event.debug_annotations[0].int_value
+            continue
+        assert time >= last.get(track, 0), f"{track}: time goes back"
+        last[track] = time
+        if event.type == event.TYPE_SLICE_BEGIN:
+            span = Span(time, event, stack[-1] if stack else None)
+            (stack[-1].children if stack else top[track]).append(span)
+            stack.append(span)
+        else:
+            assert event.type == event.TYPE_SLICE_END and stack, f"{track}: an end without a begin"
+            stack.pop().end = time
+    assert not any(open_spans.values()), "spans without an end"
+    return top, dropped
+
+
+def named(spans, name):
+    return [s for s in spans if s.name == name]
+
+
+def walk(spans):
+    for s in spans:
+        yield s
+        yield from walk(s.children)
+
+
+def check_host(top, steps, on_device):
+    spans = top["npu", "host"]
+    assert [s.name for s in spans] == ["step"] * steps, [s.name for s in spans]
+    for step in spans:
+        assert step.notes["rows"] >= 1
+        work = [s for s in step.children if s.name != "sync"]
+        assert work and sum(s.ns() for s in step.children) >= 0.5 * step.ns(), "a step's parts cover its time"
+        for s in work:
+            assert [c.name for c in s.children] == ["submit", "wait"], s.name
+            if on_device:
+                assert s.name == "batch" and s.notes["ops"] > 10
+            else:
+                assert s.category == "op" and "->" in s.notes["shape"] and "role" in s.notes, s.notes
+    names = {s.name for s in walk(spans)}
+    assert on_device or {"mul_mat", "rms_norm", "flash_attn", "rope"} <= names, names
+
+
+def check_device(top, model_ops):
+    host = [b for s in top["npu", "host"] for b in named(s.children, "batch")]
+    (group,) = {g for g, _ in top} - {"npu"}
+    assert "Hexagon v73" in group, group
+    main = top[group, "main"]
+    assert [s.name for s in main] == ["batch"] * len(host), [s.name for s in main]
+    kinds = collections.Counter()
+    for out, batch in zip(host, main):
+        assert out.begin <= batch.begin <= batch.end <= out.end, "a batch is inside the host's"
+        ops = [s for s in batch.children if s.category == "op"]
+        assert [s.notes["op"] for s in ops] == list(range(out.notes["ops"])), "each op once, in order"
+        assert len(ops) == model_ops
+        covered = sum(s.ns() for s in batch.children)
+        assert covered >= 0.9 * batch.ns(), f"{covered} of {batch.ns()} ns of a batch"
+        for s in ops:
+            assert "->" in s.notes["shape"] and "role" in s.notes, s.notes
+            for inner in walk(s.children):
+                assert inner.notes["op"] == s.notes["op"] and inner.notes["of"] == s.name
+        kinds.update(s.name for s in walk([batch]))
+        layers = [s.notes["layer"] for s in ops if "layer" in s.notes]
+        assert layers == sorted(layers)
+    for (_, track), spans in top.items():
+        if track.startswith(("worker", "DMA")):
+            kinds.update(s.name for s in walk(spans))
+            for s in walk(spans):
+                batch = next((b for b in main if b.begin <= s.begin and s.end <= b.end), None)
+                assert batch, f"{track}: {s.name} outside of every batch"
+                ops = [o for o in batch.children if o.category == "op" and o.notes["op"] == s.notes["op"]]
+                assert ops[0].begin <= s.begin + 1000 and s.end <= ops[0].end + 1000, f"{track}: {s.name} outside its op"
+    wanted = {"batch", "work", "HVX_COMP", "DMA in", "DMA out", "DMA wait", "FENCE", "map"}
+    assert wanted <= set(kinds), f"no {wanted - set(kinds)} in {kinds}"
+    assert any(t.startswith("worker") for _, t in top), "no worker's track"
+    print(f"{len(host)} batches: {dict(kinds)}")
+
+
+def main():
+    driver = sys.argv[1]
+    if driver == "qemu":
+        need("qemu-hexagon")
+    device = [] if driver == "host" else ["--npu-target", "hexagon", "--driver", driver]
+    case = shared("refs/a/type-q4_0")
+    ids = json.loads((case / "ref.json").read_text())["prompt_ids"][:20]
+    with tempfile.TemporaryDirectory() as folder:
+        tmp = pathlib.Path(folder)
+        common = ["logits", "-m", str(case / "model.gguf"), "--ids", ",".join(map(str, ids)), "--greedy", "2", *device]
+        plain = run_npu(*common, "-o", str(tmp / "plain"), text=True)
+        traced = run_npu(*common, "-o", str(tmp / "traced"), "--trace", str(tmp / "trace"), text=True)
+        assert plain.stdout == traced.stdout
+        assert (tmp / "plain").read_bytes() == (tmp / "traced").read_bytes(), "tracing changes logits"
+        top, dropped = read(tmp / "trace")
+        assert not dropped and "missing" not in traced.stderr, (dropped, traced.stderr)
+        steps = len(top["npu", "host"])
+        assert steps >= 2
+        check_host(top, steps, bool(device))
+        if device:
+            plan = run_npu("plan", "-m", str(case / "model.gguf"), *device, "-o", str(tmp / "plan"), text=True)
+            check_device(top, len(json.loads((tmp / "plan").read_text())["entries"]))
+            assert plain.stderr == plan.stderr == ""
+        bad = run_npu(*common, "-o", str(tmp / "other"), "--trace", str(tmp / "no/such/folder"), check=False, text=True)
+        assert bad.returncode == 1 and "no/such/folder" in bad.stderr, bad
+
+
+main()
