@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/status.h"
 #include "trace/perfetto.h"
 
 enum { DEPTH = 16 };
