@@ -25,8 +25,7 @@ static int record(const cli_options *o) {
                json_array_size(json_object_get(json_object_get(now.doc, "profile"), "rows")),
                session.context->plan->hash);
     cli_gate_free(&now);
-    cli_close(&session);
-    return bad;
+    return cli_close(&session, bad);
 }
 
 static int judge(const cli_options *o, const gate_recording *was, const gate_recording *now, const npu_plan *plan) {
@@ -45,7 +44,7 @@ static int check(const cli_options *given) {
     if (!bad) bad = open_session(&o, &session);
     if (!bad) bad = cli_gate_measure(&o, &session, &was, &now);
     if (!bad) bad = judge(&o, &was, &now, session.context->plan);
-    cli_close(&session);
+    bad = cli_close(&session, bad);
     cli_gate_free(&now);
     cli_gate_free(&was);
     return bad;
