@@ -9,6 +9,7 @@ are compared by giving another's vocabulary their name, on both sides: some in t
 one. Every second string is encoded with special tokens. What is valid UTF-8 also comes back from a lossless tokenizer.
 """
 import concurrent.futures
+import functools
 import json
 import lzma
 import os
@@ -104,6 +105,7 @@ def string(seed, i, special):
     return bytes_of("".join(parts))
 
 
+@functools.cache
 def specials(path):
     """Names to try: those of common vocabularies, and some of the file's own control and user-defined tokens."""
     import gguf
@@ -177,7 +179,7 @@ def main(tool, make):
                 failed += bool(bad)
                 kept[name] = wanted
                 for i in bad[:2]:
-                    print(f"{name}: {len(bad)} of {count} differ: {strings[i]!r}\n  ours   {got[i][:300]}\n  theirs {wanted and wanted[i][:300]}")
+                    print(f"{name}: {len(bad)} of {count} differ: {strings[i]!r}\n  ours   {got[i][:300]}\n  theirs {wanted and wanted[i][:300]}", flush=True)
     if make:
         DATA.write_bytes(lzma.compress(json.dumps(kept).encode(), preset=9))
     print(f"{len(names) - failed} of {len(names)} tokenizers agree on {count} strings each")

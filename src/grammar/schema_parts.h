@@ -47,6 +47,10 @@ typedef struct npu__schema {
     unsigned n_checked;
 } npu__schema;
 
+/* What a $ref leads to. */
+npu_status npu__schema_resolve(const npu__schema *c, const json_t *ref, json_t **out, npu_error *err);
+/* A schema that refers to itself before it asks for any text would never begin: INVALID. */
+npu_status npu__schema_begins(npu__schema *c, const json_t *schema, npu_error *err);
 npu_status npu__schema_call(npu__schema *c, npu__rule rule, npu_error *err);
 npu_status npu__schema_value(npu__schema *c, const json_t *schema, npu_error *err);
 npu_status npu__schema_literal(npu__schema *c, const json_t *value, npu_error *err);
