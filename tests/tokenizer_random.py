@@ -108,10 +108,17 @@ def string(seed, i, special):
 @functools.cache
 def specials(path):
     """Names to try: those of common vocabularies, and some of the file's own control and user-defined tokens."""
-    import gguf
-    fields = gguf.GGUFReader(path).fields
-    tokens, types = fields["tokenizer.ggml.tokens"], fields.get("tokenizer.ggml.token_type")
-    own = [bytes(tokens.parts[i]).decode() for k, i in enumerate(tokens.data) if types and types.parts[types.data[k]][0] in (3, 4)]
+    data, tokens, types = path.read_bytes(), [], ()
+    at = data.index(b"tokenizer.ggml.tokens") + 21
+    count, = struct.unpack_from("<Q", data, at + 8)
+    at += 16
+    for _ in range(count):
+        size, = struct.unpack_from("<Q", data, at)
+        tokens.append(data[at + 8:at + 8 + size])
+        at += 8 + size
+    if (at := data.find(b"tokenizer.ggml.token_type")) >= 0:
+        types = struct.unpack_from(f"<{count}i", data, at + 25 + 16)
+    own = [t.decode() for t, kind in zip(tokens, types) if kind in (3, 4)]
     return SPECIAL + own[:: len(own) // 30 + 1]
 
 
