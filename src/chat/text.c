@@ -112,8 +112,7 @@ static bool ends_word(const npu__value *v, size_t at, size_t len) {
     size_t before = at, n = v->u.string.n;
     do {
         if (!before) return false;
-        while (before && ((uint8_t)s[--before] & 0xC0) == 0x80) {
-        }
+        for (before--; before && ((uint8_t)s[before] & 0xC0) == 0x80;) before--;
         npu_utf8_decode(s + before, n - before, &cp);
     } while (case_ignored(cp));
     if (!npu__is_cased(cp)) return false;
