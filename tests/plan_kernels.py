@@ -146,6 +146,13 @@ def fused_or_split(b):
     assert "on the NPU: 1 of" in text and any("qkv" in line and "kernel" in line for line in text.splitlines()), text
 
 
+def launches(here):
+    """How many commands a check sends at least: products of each step of the answers, the logits and the profiled runs."""
+    doc = json.loads((here / "gate.json").read_text())
+    runs = sum(r["calls"] for r in doc["profile"]["rows"] if r["owner"] == "xdna") * (doc["profile"]["runs"] + 1)
+    return runs + 5 * (sum(len(t["ids"]) for t in doc["texts"]) + len(doc["logits"]))
+
+
 def gates(b):
     """The gates of a gemv-class device: roles by phase, every launch once."""
     here = b.tmp / "gate"
@@ -156,6 +163,8 @@ def gates(b):
     assert {r["role"] for r in device} == {"qkv", "o", "gu", "d", "head"} and all(r["wait"] for r in device), rows
     assert all(r["fallbacks"] == r["calls"] for r in rows if r["owner"] == "host"), rows
     run_npu("gate", "check", here, "--emu", "fault=cmd@3=short:1")  # retried, and the numbers stay
+    late = run_npu("gate", "check", here, "--emu", f"fault=cmd@{launches(here) - 20}=short:1", check=False, text=True)
+    assert late.returncode == 20 and "0 retries, now 1" in late.stdout, late  # in a profiled run
     done = run_npu("plan", "-m", MODEL, "--ctx", "64", *DEVICE, "--kernels", b.kernels, "--plan", b.tmp / "plan.json", "--check",
                    text=True)
     assert "fits" in done.stdout and "qkv" in done.stdout, done

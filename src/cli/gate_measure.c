@@ -202,26 +202,39 @@ static void add_time(fastest *f, uint64_t ns) {
     }
 }
 
-static json_t *row_json(const cli_profile_row *r, const fastest *time, const uint64_t *phases) {
+/* What all runs of one row come to. */
+typedef struct row_total {
+    fastest time;
+    uint64_t phases[CLI_PHASES]; /* the smallest of each */
+    uint64_t retries;            /* of all runs */
+} row_total;
+
+static void add_row(row_total *t, const cli_profile_row *r) {
+    add_time(&t->time, r->ns);
+    t->retries += r->retries;
+    for (int k = 0; k < CLI_PHASES; k++)
+        if (r->phase_ns[k] < t->phases[k]) t->phases[k] = r->phase_ns[k];
+}
+
+static json_t *row_json(const cli_profile_row *r, const row_total *t) {
     json_t *row = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "owner", r->owner, "role", r->role, "op",
                             r->op, "calls", (json_int_t)r->calls, "rows", (json_int_t)r->rows, "fallbacks",
-                            (json_int_t)r->fallbacks, "retries", (json_int_t)r->retries, "ns", (json_int_t)time->first,
-                            "second_ns", (json_int_t)time->second);
+                            (json_int_t)r->fallbacks, "retries", (json_int_t)t->retries, "ns",
+                            (json_int_t)t->time.first, "second_ns", (json_int_t)t->time.second);
     for (int k = 0; k < CLI_PHASES; k++)
-        json_object_set_new(row, cli_phase_name((cli_phase)k), json_integer((json_int_t)phases[k]));
+        json_object_set_new(row, cli_phase_name((cli_phase)k), json_integer((json_int_t)t->phases[k]));
     return row;
 }
 
 /* Every run does the same, so that its calls are those of any run; its times are the fastest of all. */
 static npu_status profile(measure *m, json_t **out, npu_error *err) {
     int runs = m->o->given[CLI_OPT_runs] ? (int)m->o->runs : GATE_RUNS;
-    static const fastest none = {UINT64_MAX, UINT64_MAX};
-    fastest times[CLI_PROFILE_ROWS], cpu = none;
-    uint64_t phases[CLI_PROFILE_ROWS][CLI_PHASES];
+    row_total totals[CLI_PROFILE_ROWS];
+    fastest cpu = {UINT64_MAX, UINT64_MAX};
     cli_profile *p = calloc(1, sizeof *p);
     if (!p) return npu_fail(err, NPU_NO_MEMORY, "gate.memory", "no memory for a profile");
-    for (int i = 0; i < CLI_PROFILE_ROWS; i++) times[i] = none;
-    memset(phases, 0xff, sizeof phases);
+    memset(totals, 0xff, sizeof totals);
+    for (int i = 0; i < CLI_PROFILE_ROWS; i++) totals[i].retries = 0;
     npu_status status = tokenize(m, logits_prompts[0], err);
     for (int run = -1; run < runs && status == NPU_OK; run++) {
         *p = (cli_profile){0};
@@ -229,14 +242,10 @@ static npu_status profile(measure *m, json_t **out, npu_error *err) {
         cli_profile_start(p, m->context);
         status = work(m, err);
         npu_context_profile(m->context, NULL, NULL);
-        for (unsigned i = 0; run >= 0 && i < p->n; i++) {
-            add_time(&times[i], p->rows[i].ns);
-            for (int k = 0; k < CLI_PHASES; k++)
-                if (p->rows[i].phase_ns[k] < phases[i][k]) phases[i][k] = p->rows[i].phase_ns[k];
-        }
+        for (unsigned i = 0; run >= 0 && i < p->n; i++) add_row(&totals[i], &p->rows[i]);
     }
     json_t *rows = json_array();
-    for (unsigned i = 0; i < p->n; i++) json_array_append_new(rows, row_json(&p->rows[i], &times[i], phases[i]));
+    for (unsigned i = 0; i < p->n; i++) json_array_append_new(rows, row_json(&p->rows[i], &totals[i]));
     *out = json_pack("{s:i, s:I, s:I, s:o}", "runs", runs, "cpu_ns", (json_int_t)cpu.first, "cpu_second_ns",
                      (json_int_t)cpu.second, "rows", rows);
     free(p);
