@@ -57,6 +57,20 @@ npu_status npu_plan_check_caps(const npu_plan *a, const char *target, const npu_
     return NPU_OK;
 }
 
+static npu_status check_bytes(const npu_plan *a, const npu_plan *b, npu_error *err) {
+    const struct {
+        const char *name;
+        uint64_t plan, here;
+    } rows[] = {{"state", a->state_bytes, b->state_bytes},
+                {"compute", a->compute_bytes, b->compute_bytes},
+                {"i/o", a->io_bytes, b->io_bytes}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].plan != rows[i].here)
+            return npu_fail(err, NPU_REFUSED, "plan.bytes", "the plan has %llu bytes of %s memory, this build %llu",
+                            (unsigned long long)rows[i].plan, rows[i].name, (unsigned long long)rows[i].here);
+    return NPU_OK;
+}
+
 static npu_status check_settings(const npu_plan_settings *a, const npu_plan_settings *b, npu_error *err) {
     if (a->mode != b->mode)
         return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for another mode than asked for");
@@ -110,5 +124,6 @@ npu_status npu_plan_check(const npu_plan *given, const npu_plan *derived, npu_er
     NPU_TRY(check_model(given, derived, err));
     NPU_TRY(npu_plan_check_caps(given, derived->target, &derived->caps, err));
     NPU_TRY(check_settings(&given->settings, &derived->settings, err));
+    NPU_TRY(check_bytes(given, derived, err));
     return check_entries(given, derived, err);
 }

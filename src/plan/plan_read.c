@@ -13,6 +13,9 @@
 
 enum { MAX_DIM = 1 << 24, MAX_LAYERS = 4096 };
 
+/* So that sums of sizes stay sums. */
+#define MAX_BYTES ((uint64_t)1 << 48)
+
 /* A reader keeps the first failure, so that the schema below reads as a list. */
 typedef struct reader {
     const char *path;
@@ -124,7 +127,7 @@ static void read_caps(reader *r, const json_t *o, const char *in, npu_caps *c) {
     c->hw.threads = word(r, o, in, "threads");
     c->hw.vtcm_bytes = word(r, o, in, "vtcm_bytes");
     c->hw.hmx = word(r, o, in, "hmx");
-    c->hw.window_bytes = number(r, o, in, "window_bytes", INT64_MAX);
+    c->hw.window_bytes = number(r, o, in, "window_bytes", MAX_BYTES);
     c->hw.max_buffer_bytes = word(r, o, in, "max_buffer_bytes");
     c->hw.line_bytes = word(r, o, in, "line_bytes");
 }
@@ -183,7 +186,7 @@ static void read_entry(reader *r, const json_t *o, const npu_plan *p, npu_plan_e
     e->real_n = dim(r, o, in, "real_n");
     check_padding(r, in, e->K, e->N, e->real_k, e->real_n);
     e->n_splits = splits(r, o, in, e->real_n, e->splits);
-    e->bytes = number(r, o, in, "bytes", INT64_MAX);
+    e->bytes = number(r, o, in, "bytes", MAX_BYTES);
 }
 
 static void read_kernel(reader *r, const json_t *o, npu_plan_kernel *k) {
@@ -218,7 +221,7 @@ static void read_design(reader *r, const json_t *o, const npu_plan *p, npu_plan_
     d->hadamard = (uint32_t)number(r, o, in, "hadamard", MAX_DIM);
     text(r, o, in, "image", d->image, sizeof d->image);
     text(r, o, in, "layout", d->layout, sizeof d->layout);
-    d->bytes = number(r, o, in, "bytes", INT64_MAX);
+    d->bytes = number(r, o, in, "bytes", MAX_BYTES);
     d->decode_kernel = kernel_index(r, o, "decode_kernel", p);
     d->prefill_kernel = kernel_index(r, o, "prefill_kernel", p);
 }
@@ -293,22 +296,38 @@ static void read_plan(reader *r, const json_t *root, npu_plan *p) {
     if (r->status == NPU_OK && (!p->n_layers || p->n_layers > MAX_LAYERS))
         r->status = npu_fail(r->err, NPU_REFUSED, "plan.layers", "%s: %u layers, not from 1 to %d", r->path,
                              p->n_layers, MAX_LAYERS);
-    p->weight_bytes = number(r, model, "model", "weight_bytes", INT64_MAX);
-    p->state_bytes = number(r, model, "model", "state_bytes", INT64_MAX);
-    p->compute_bytes = number(r, model, "model", "compute_bytes", INT64_MAX);
-    p->io_bytes = number(r, model, "model", "io_bytes", INT64_MAX);
+    p->weight_bytes = number(r, model, "model", "weight_bytes", MAX_BYTES);
+    p->state_bytes = number(r, model, "model", "state_bytes", MAX_BYTES);
+    p->compute_bytes = number(r, model, "model", "compute_bytes", MAX_BYTES);
+    p->io_bytes = number(r, model, "model", "io_bytes", MAX_BYTES);
     text(r, target, "target", "name", p->target, sizeof p->target);
     read_caps(r, json_object_get(target, "caps"), "target.caps", &p->caps);
     read_caps(r, json_object_get(target, "needs"), "target.needs", &p->needs);
     read_settings(r, json_object_get(root, "settings"), &p->settings);
     if (r->status == NPU_OK) read_lists(r, root, p);
+}
 
+static void check_hash(reader *r, const npu_plan *p) {
     char hash[NPU_PLAN_HASH_LEN + 1];
     if (r->status == NPU_OK) r->status = npu_plan_hash(p, hash, r->err);
     if (r->status == NPU_OK && strcmp(hash, p->hash) != 0)
         r->status =
             npu_fail(r->err, NPU_REFUSED, "plan.hash",
                      "%s: says hash %.16s..., its content has %.16s... (edited by hand?)", r->path, p->hash, hash);
+}
+
+npu_status npu_plan_parse(const json_t *root, const char *name, bool sealed, npu_plan **out, npu_error *err) {
+    *out = NULL;
+    npu_plan *p = calloc(1, sizeof *p);
+    if (!p) return npu_fail(err, NPU_NO_MEMORY, "plan.memory", "%s: no memory", name);
+    reader r = {name, NPU_OK, err};
+    read_plan(&r, root, p);
+    if (r.status == NPU_OK && sealed) check_hash(&r, p);
+    if (r.status == NPU_OK)
+        *out = p;
+    else
+        npu_plan_free(p);
+    return r.status;
 }
 
 npu_status npu_plan_read(const char *path, npu_plan **out, npu_error *err) {
@@ -321,18 +340,7 @@ npu_status npu_plan_read(const char *path, npu_plan **out, npu_error *err) {
     if (!root)
         return npu_fail(err, why.line < 0 ? NPU_IO : NPU_REFUSED, "plan.json", "%s: line %d: %s", path, why.line,
                         why.text);
-    npu_plan *p = calloc(1, sizeof *p);
-    if (!p) {
-        json_decref(root);
-        return npu_fail(err, NPU_NO_MEMORY, "plan.memory", "%s: no memory", path);
-    }
-    reader r = {path, NPU_OK, err};
-    read_plan(&r, root, p);
+    npu_status status = npu_plan_parse(root, path, true, out, err);
     json_decref(root);
-    if (r.status != NPU_OK) {
-        npu_plan_free(p);
-        return r.status;
-    }
-    *out = p;
-    return NPU_OK;
+    return status;
 }
