@@ -53,7 +53,11 @@ def nothing_stays(tool):
     first, other, again, counts = tool(A, B, A, "counts")
     assert first == again and first.startswith("ok") and other.startswith("ok") and other != first
     counts = tool.counts(counts)
-    assert counts["packed"] == 9 and counts["tiles"] == 0, counts  # two layers of four images, and the head
+    assert counts == {"packed": 9, "tiles": 0, "sidecars": 0, "refused": 0, "short": 0, "reopened": 0}, counts
+    # Syncs that do only what they are called, CPU writes that win over a command's, other drivers, shared virtual memory.
+    for setting in ("direction=strict kernel=1.0", "evict=1", "kernel=6.14", "kernel=1.0", "iova=1", "order=seeded"):
+        same, other_same, counts = tool(*["emu=" + s for s in setting.split()], A, B, "counts")
+        assert (same, other_same) == (first, other) and tool.counts(counts)["short"] == 0, (setting, counts)
 
 
 def faults(tool):

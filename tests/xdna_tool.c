@@ -131,6 +131,10 @@ static int product(npu_xdna_target *t, const npu_plan_entry *e, unsigned design,
             fwrite(sums, sizeof *sums, n, f);
         }
     }
+    for (uint32_t m = rows; status == NPU_OK && m < k->layout.m; m++)
+        for (uint32_t i = 0; i < k->layout.n; i++)
+            if (((const int32_t *)(const void *)k->c->data)[npu_xdna_c_at(&k->layout, m, i)])
+                status = npu_fail(&err, NPU_INTERNAL, "tool.rows", "row %u of %u only pads and is not 0", m, rows);
     free(x);
     free(y);
     free(sums);
