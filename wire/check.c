@@ -2,10 +2,10 @@
  * before, or goes through the overflow builtins. */
 #include "wire/check.h"
 
-#include "wire/format.h"
 #include "wire/image.h"
+#include "wire/op_check.h"
 
-enum { TYPE_I32 = 26, MAX_DIMENSION = 1 << 28 };
+enum { MAX_DIMENSION = 1 << 28 };
 
 static int fail(npu_wire_fault *f, uint32_t code, int32_t op, uint32_t index, const char *text) {
     *f = (npu_wire_fault){code, op, index, text};
@@ -28,16 +28,6 @@ int npu_wire_check_step(const npu_step *step, const uint32_t max_rows[NPU_ROWS_C
     return 1;
 }
 
-/* Bytes from the first to past the last element; 0 when the numbers overflow. */
-static uint64_t extent(const npu_tensor *t, uint32_t block_values, uint32_t block_bytes) {
-    uint64_t end = block_bytes;
-    for (unsigned i = 0; i < NPU_MAX_DIMS; i++) {
-        uint64_t more, steps = i ? t->ne[i] : t->ne[0] / block_values;
-        if (__builtin_mul_overflow(steps - 1, t->nb[i], &more) || __builtin_add_overflow(end, more, &end)) return 0;
-    }
-    return end;
-}
-
 const char *npu_wire_check_tensor(const npu_tensor *t, uint64_t buffer_bytes) {
     uint64_t values = 1;
     for (unsigned i = 0; i < NPU_MAX_DIMS; i++) {
@@ -53,14 +43,13 @@ const char *npu_wire_check_tensor(const npu_tensor *t, uint64_t buffer_bytes) {
         if (!f || t->ne[0] % NPU_TILE_K || t->ne[0] > NPU_IMAGE_MAX_K || t->ne[2] != 1 || t->ne[3] != 1) return "image";
         bytes = npu_image_bytes(f, t->ne[0], t->ne[1]);
     } else if (t->layout == NPU_LAYOUT_GGUF) {
-        const npu_format *f = npu_format_of(t->type);
-        uint32_t block_values = f ? f->block_values : 1, block_bytes = f ? f->block_bytes : 4;
-        if ((!f && t->type != TYPE_I32) || t->ne[0] % block_values) return "type";
-        align = block_values == 1 ? block_bytes : 1;
+        uint32_t block, unit = npu_tensor_unit(t, &block);
+        const char *why_not = npu_tensor_check(t);
+        if (why_not) return why_not;
+        align = block == 1 ? unit : 1;
         for (unsigned i = 0; i < NPU_MAX_DIMS; i++)
-            if (t->ne[i] > (i ? 1 : block_values) && (!t->nb[i] || t->nb[i] % align || t->nb[i] > 1ull << 40))
-                return "stride";
-        bytes = extent(t, block_values, block_bytes);
+            if (t->ne[i] > (i ? 1 : block) && (!t->nb[i] || t->nb[i] > 1ull << 40)) return "stride";
+        bytes = npu_tensor_extent(t);
     } else {
         return "layout";
     }

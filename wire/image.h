@@ -20,7 +20,7 @@
 /* Values of npu_tensor.layout beside NPU_LAYOUT_GGUF. */
 enum { NPU_LAYOUT_TILES = 1 };
 
-enum { NPU_TILE_ROWS = 32, NPU_TILE_K = 32, NPU_VECTOR_BYTES = 128 };
+enum { NPU_TILE_K = 32, NPU_VECTOR_BYTES = 128 };
 
 typedef struct npu_image_format {
     uint8_t type;   /* GGUF type number */

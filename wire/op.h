@@ -77,7 +77,6 @@ typedef struct npu_params_attn {
     float scale;
     float softcap;   /* 0 = none; else s = softcap * tanh(s / softcap) */
     float max_bias;  /* ALiBi slopes for the mask; 0 = none (mask slope 1) */
-    int32_t causal;  /* informative: spans already end at the query's own key */
     uint32_t window; /* 0 = all keys; else only the last |window| keys of the span */
     npu_alibi alibi;
 } npu_params_attn;

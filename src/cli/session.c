@@ -1,9 +1,6 @@
-/* Messages, signals, and a model and context opened as the flags say. */
+/* A model and a context opened as the flags say. */
 #include "cli/cli.h"
 
-#include <jansson.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,124 +9,8 @@
 
 #include "api/api.h"
 #include "base/clock.h"
-#include "base/mapfile.h"
 #include "cli/profile.h"
 #include "target/target.h"
-
-atomic_int cli_interrupted;
-
-static void print_error(const char *format, va_list args) {
-    fflush(stdout);
-    fputs("npu: error: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-}
-
-int cli_usage(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    print_error(format, args);
-    va_end(args);
-    return CLI_EXIT_USAGE;
-}
-
-int cli_error(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    print_error(format, args);
-    va_end(args);
-    return CLI_EXIT_FAILED;
-}
-
-void cli_json_set(json_t **object, const char *key, json_t *value) {
-    if (json_object_set_new(*object, key, value) == 0) return;
-    json_decref(*object);
-    *object = NULL;
-}
-
-void cli_json_add(json_t **list, json_t *value) {
-    if (json_array_append_new(*list, value) == 0) return;
-    json_decref(*list);
-    *list = NULL;
-}
-
-int cli_print_json(json_t *root, size_t flags) {
-    if (!root) return cli_error("the result can't be told in JSON");
-    char *text = json_dumps(root, flags); /* whole before any of it is printed */
-    json_decref(root);
-    if (!text) return cli_error("no memory to print the result");
-    puts(text);
-    free(text);
-    return CLI_EXIT_OK;
-}
-
-static int exit_code(npu_status status) {
-    switch (status) {
-    case NPU_OK:
-        return CLI_EXIT_OK;
-    case NPU_UNSUPPORTED:
-    case NPU_REFUSED:
-    case NPU_INVALID:
-        return CLI_EXIT_REFUSED;
-    case NPU_NO_DEVICE:
-        return CLI_EXIT_NO_DEVICE;
-    case NPU_DEVICE_LOST:
-    case NPU_DEVICE_SHORT:
-    case NPU_TIMEOUT:
-        return CLI_EXIT_DEVICE_FAILED;
-    case NPU_CANCELLED:
-        return CLI_EXIT_CANCELLED;
-    default:
-        return CLI_EXIT_FAILED;
-    }
-}
-
-int cli_fail(const npu_error *err) {
-    cli_error("%s [%s]", err->text[0] ? err->text : npu_status_text(err->status), err->code);
-    return exit_code(err->status);
-}
-
-static void on_interrupt(int signal) {
-    (void)signal;
-    if (cli_interrupted) _exit(CLI_EXIT_CANCELLED); /* a second Ctrl-C does not wait for the step to end */
-    cli_interrupted = 1;
-}
-
-void cli_catch_interrupt(void) {
-    struct sigaction action = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &action, NULL);
-}
-
-static void on_bus_error(int signal, siginfo_t *info, void *context) {
-    (void)context;
-    char path[4096];
-    const char *text = ": shrank while in use\n";
-    if (!npu_map_name_at(info->si_addr, path, sizeof path)) {
-        struct sigaction standard = {.sa_handler = SIG_DFL};
-        sigaction(signal, &standard, NULL);
-        return; /* the access is repeated and the standard action taken */
-    }
-    (void)!write(STDERR_FILENO, "npu: error: ", 12);
-    (void)!write(STDERR_FILENO, path, strlen(path));
-    (void)!write(STDERR_FILENO, text, strlen(text));
-    _exit(CLI_EXIT_FAILED);
-}
-
-void cli_catch_shrunk_file(void) {
-    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
-    sigaction(SIGBUS, &action, NULL);
-}
-
-static void print_log(void *context, npu_log_level level, const char *text) {
-    static const char *const names[] = {"error", "warning", "info", "debug"};
-    (void)context;
-    fprintf(stderr, "npu: %s: %s\n", names[level], text);
-}
-
-npu_logger cli_logger(const cli_options *o) {
-    npu_log_level level = o->verbose ? NPU_LOG_DEBUG : o->quiet ? NPU_LOG_ERROR : NPU_LOG_WARN;
-    return (npu_logger){print_log, NULL, level};
-}
 
 static bool show_progress(void *user, double part) {
     (void)user;

@@ -128,7 +128,7 @@ npu_t npu_build_attention(npu_build *b, unsigned layer, npu_t x) {
     npu_graph_set_rows(g, v, b->io.cells, v_cells);
 
     npu_graph_at(g, layer, NPU_ROLE_ATTN);
-    npu_params_attn params = {.scale = h->attn_scale, .softcap = h->attn_softcap, .causal = 1, .window = l->window};
+    npu_params_attn params = {.scale = h->attn_scale, .softcap = h->attn_softcap, .window = l->window};
     npu_t y = npu_graph_attn(g, q, npu_graph_reshape(g, k_cells, h->head_k, kv, cells),
                              npu_graph_reshape(g, v_cells, h->head_v, kv, cells), b->io.spans, NPU_NO_TENSOR, &params);
     return project(b, layer, NPU_ROLE_O, npu_graph_reshape(g, y, l->n_heads * h->head_v, 0, 1));

@@ -93,7 +93,7 @@ static belongings count_belongings(void) {
     for (const struct dirent *e; d && (e = readdir(d));) {
         snprintf(line, sizeof line, "/proc/self/task/%.20s/children", e->d_name);
         FILE *f = fopen(line, "r");
-        for (int pid; f && fscanf(f, "%d", &pid) == 1;) b.processes++;
+        for (int c; f && (c = fgetc(f)) != EOF;) b.processes += c == ' '; /* behind each number */
         if (f) fclose(f);
     }
     if (d) closedir(d);

@@ -265,8 +265,8 @@ static void flash_attn(void **state) {
                  m = i > 7 ? 3 : 1 + i * 2;
         uint8_t type = i % 4 ? NPU_TYPE_F16 : NPU_TYPE_F32;
         begin(i + 300, NPU_OP_FLASH_ATTN);
-        f.op.params.attn = (npu_params_attn){
-            .scale = 0.125f, .softcap = i == 3 ? 20.0f : 0, .causal = 1, .window = i % 5 == 4 ? 40 : 0};
+        f.op.params.attn =
+            (npu_params_attn){.scale = 0.125f, .softcap = i == 3 ? 20.0f : 0, .window = i % 5 == 4 ? 40 : 0};
         f.op.src[0] = add(NPU_TYPE_F32, d, heads, m, 0);
         f.op.src[1] = add(type, d, kv, cells, 0);
         f.op.src[2] = add(type, i == 6 ? 32 : d, kv, cells, 0);

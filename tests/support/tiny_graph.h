@@ -82,7 +82,7 @@ static inline npu_t tiny_attention(tiny_graph *t, npu_t x) {
     npu_graph_set_rows(g, npu_graph_reshape(g, k, TINY_EMBD, 0, 1), t->cells, ks);
     npu_graph_set_rows(g, y[2], t->cells, vs);
     npu_graph_at(g, 0, NPU_ROLE_ATTN);
-    npu_params_attn params = {.scale = 0.25f, .causal = 1};
+    npu_params_attn params = {.scale = 0.25f};
     npu_t a =
         npu_graph_attn(g, q, npu_graph_reshape(g, ks, TINY_HEAD, TINY_HEADS, TINY_CELLS),
                        npu_graph_reshape(g, vs, TINY_HEAD, TINY_HEADS, TINY_CELLS), t->spans, NPU_NO_TENSOR, &params);

@@ -21,35 +21,32 @@ static const struct {
     {"qemu", true, 900, {"driver=qemu"}},
 };
 
-const char *npu_hex_result_name(int result) {
-    uint32_t code = (uint32_t)result;
-    if (code >> 16 == 0x8000) code -= DSP_AEE_EOFFSET;
-    static const struct {
-        uint32_t code;
-        const char *name;
-    } names[] = {
-#define HEX_AEE(code, name, status) {code, "AEE_" #name},
+static const struct {
+    uint32_t code;
+    const char *name;
+    npu_status status;
+} results[] = {
+#define HEX_AEE(code, name, status) {code, "AEE_" #name, NPU_##status},
 #include "target/hexagon/hexagon_aee.def"
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (names[i].code == code) return names[i].name;
-    return "unknown AEE code";
+};
+
+/* Its row in |results|, or the number of rows. What the DSP raises reaches the host with the DSP's offset. */
+static size_t find_result(int result) {
+    uint32_t code = (uint32_t)result;
+    size_t i = 0, n = sizeof results / sizeof results[0];
+    if (code >> 16 == 0x8000) code -= DSP_AEE_EOFFSET;
+    while (i < n && results[i].code != code) i++;
+    return i;
+}
+
+const char *npu_hex_result_name(int result) {
+    size_t i = find_result(result);
+    return i < sizeof results / sizeof results[0] ? results[i].name : "unknown AEE code";
 }
 
 npu_status npu_hex_status(int result) {
-    uint32_t code = (uint32_t)result;
-    /* An exception of the NPU program reaches the host as EBADSTATE with the DSP's offset. */
-    if (code >> 16 == 0x8000) code -= DSP_AEE_EOFFSET;
-    static const struct {
-        uint32_t code;
-        npu_status status;
-    } statuses[] = {
-#define HEX_AEE(code, name, status) {code, NPU_##status},
-#include "target/hexagon/hexagon_aee.def"
-    };
-    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
-        if (statuses[i].code == code) return statuses[i].status;
-    return NPU_INTERNAL;
+    size_t i = find_result(result);
+    return i < sizeof results / sizeof results[0] ? results[i].status : NPU_INTERNAL;
 }
 
 npu_status npu_hex_fail(npu_error *err, int result, const char *what) {

@@ -20,7 +20,6 @@ typedef struct npu_hex_buffer {
     uint64_t bytes;
     int fd;
     bool pinned;
-    uint32_t mark; /* for whoever numbers buffers */
 } npu_hex_buffer;
 
 /* A batch, or a part of one, to be sent. */

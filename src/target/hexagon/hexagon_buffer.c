@@ -1,0 +1,78 @@
+/* Shared buffers of a session: allocated and announced by the library, quarantined when the session is lost. */
+#include <stdlib.h>
+
+#include "target/hexagon/hexagon_session_internal.h"
+
+npu_status npu_hex_buffer_alloc(npu_hex_session *s, uint64_t bytes, bool pinned, npu_hex_buffer **out, npu_error *err) {
+    const npu_hex_driver *d = s->driver;
+    *out = NULL;
+    if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "the Hexagon session is lost");
+    if (!bytes || bytes > NPU_HEX_MAX_BUFFER)
+        return npu_fail(err, NPU_NO_MEMORY, "hexagon.buffer_size", "a shared buffer of %llu bytes (at most %d)",
+                        (unsigned long long)bytes, NPU_HEX_MAX_BUFFER);
+    bytes = (bytes + 4095) & ~4095ull;
+    npu_hex_buffer *b = calloc(1, sizeof *b);
+    if (!b) return npu_fail(err, NPU_NO_MEMORY, "hexagon.buffer", "out of memory");
+    b->data = d->rpcmem_alloc2 ? d->rpcmem_alloc2(RPCMEM_HEAP_ID_SYSTEM, RPCMEM_DEFAULT_FLAGS, (size_t)bytes)
+                               : d->rpcmem_alloc(RPCMEM_HEAP_ID_SYSTEM, RPCMEM_DEFAULT_FLAGS, (int)bytes);
+    b->fd = b->data ? d->rpcmem_to_fd(b->data) : -1;
+    if (b->fd < 0) {
+        npu_fail(err, NPU_NO_MEMORY, "hexagon.rpcmem", "no shared memory for a buffer of %llu bytes",
+                 (unsigned long long)bytes);
+        if (b->data) d->rpcmem_free(b->data);
+        free(b);
+        return NPU_NO_MEMORY;
+    }
+    int result = d->fastrpc_mmap(NPU_HEX_DOMAIN, b->fd, b->data, 0, (size_t)bytes, FASTRPC_MAP_FD_DELAYED);
+    if (result) {
+        d->rpcmem_free(b->data);
+        free(b);
+        return npu_hex_fail(err, result, "announcing a buffer (fastrpc_mmap)");
+    }
+    b->session = s;
+    b->bytes = bytes;
+    b->pinned = pinned;
+    b->next = s->buffers;
+    s->buffers = b;
+    s->counters.allocations++;
+    *out = b;
+    return NPU_OK;
+}
+
+static void release(npu_hex_session *s, npu_hex_buffer *b) {
+    s->driver->fastrpc_munmap(NPU_HEX_DOMAIN, b->fd, b->data, (size_t)b->bytes);
+    s->driver->rpcmem_free(b->data);
+    free(b);
+}
+
+static void drop_buffer(npu_hex_session *s, npu_hex_buffer *b) {
+    npu_hex_buffer **at = &s->buffers;
+    while (*at != b) at = &(*at)->next;
+    *at = b->next;
+    if (s->lost) {
+        b->next = s->quarantine;
+        s->quarantine = b;
+        return;
+    }
+    /* The NPU program drops its own mapping first: address space may come back only then. */
+    npu_rpc_munmap drop = {.fd = b->fd};
+    if (s->started) npu_hex_rpc(s->driver, s->handle, NPU_RPC_MUNMAP, &drop, sizeof drop, NULL, 0);
+    release(s, b);
+}
+
+void npu_hex_buffer_free(npu_hex_buffer *b) {
+    if (b) drop_buffer(b->session, b);
+}
+
+static void release_all(npu_hex_session *s, npu_hex_buffer *first) {
+    for (npu_hex_buffer *b = first, *next; b; b = next) {
+        next = b->next;
+        release(s, b);
+    }
+}
+
+void npu__hex_release_buffers(npu_hex_session *s) {
+    release_all(s, s->quarantine);
+    release_all(s, s->buffers);
+    s->quarantine = s->buffers = NULL;
+}

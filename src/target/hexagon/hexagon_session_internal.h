@@ -1,0 +1,34 @@
+/* What the three parts of a session share: bring-up (hexagon_session.c), buffers (hexagon_buffer.c), requests
+ * (hexagon_submit.c). Private to these. */
+#ifndef NPU_HEXAGON_SESSION_INTERNAL_H
+#define NPU_HEXAGON_SESSION_INTERNAL_H
+
+#include "target/hexagon/hexagon_rpc.h"
+#include "target/hexagon/hexagon_session.h"
+
+struct npu_hex_session {
+    const npu_hex_driver *driver;
+    npu_logger logger;
+    npu_hw hw;
+    remote_handle64 handle;
+    dspqueue_t queue; /* NULL: plain invokes */
+    uint64_t timeout_us;
+    uint64_t sent, answered;
+    npu_wire_response answers[NPU_HEX_DEPTH]; /* by sequence */
+    struct {
+        uint32_t first_op, n_ops;
+        bool goes_on;
+        uint64_t sent_ns, answered_ns; /* only while tracing */
+    } requests[NPU_HEX_DEPTH];         /* by sequence */
+    npu_hex_buffer *ring;              /* of the trace, NULL = none */
+    npu_hex_buffer *buffers;
+    npu_hex_buffer *quarantine;
+    npu_target_counters counters;
+    npu_status lost; /* NPU_OK while alive */
+    bool open, started;
+};
+
+/* Gives all buffers back to the library: only once nobody can write to them any more. */
+void npu__hex_release_buffers(npu_hex_session *s);
+
+#endif

@@ -1,0 +1,123 @@
+/* Requests of a session and their answers, by queue or by plain invokes. Nothing is believed of an answer that does not
+ * fit to what was asked. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "target/hexagon/hexagon_session_internal.h"
+
+static uint64_t now_us(void) {
+    return npu_clock_ns() / 1000;
+}
+
+static npu_status lose(npu_hex_session *s, npu_status status) {
+    s->lost = status == NPU_TIMEOUT ? NPU_TIMEOUT : NPU_DEVICE_LOST;
+    return s->lost;
+}
+
+static npu_status bad_answer(npu_hex_session *s, npu_error *err) {
+    lose(s, NPU_DEVICE_LOST);
+    return npu_fail(err, NPU_DEVICE_LOST, "hexagon.bad_answer", "the NPU program answered with a malformed message");
+}
+
+/* The values may have gaps: a code without a name is none. */
+static const struct {
+    npu_status status;
+    const char *name, *text;
+} codes[] = {
+#define NPU_WIRE_CODE(NAME, value, status, name, text) [value] = {NPU_##status, name, text},
+#include "wire/npu_wire_codes.def"
+};
+
+/* Nothing is believed that does not fit to the request it answers. */
+static npu_status take_answer(npu_hex_session *s, const npu_wire_response *a, uint32_t bytes, npu_error *err) {
+    if (bytes != sizeof *a || a->magic != NPU_WIRE_MAGIC || a->version != NPU_WIRE_VERSION ||
+        a->kind != NPU_WIRE_BATCH || a->sequence != s->answered + 1 || a->sequence > s->sent)
+        return bad_answer(s, err);
+    uint32_t slot = a->sequence % NPU_HEX_DEPTH;
+    if (a->code >= sizeof codes / sizeof codes[0] || !codes[a->code].name || a->op < NPU_WIRE_NO_OP ||
+        (a->op >= 0 && (uint32_t)a->op >= s->requests[slot].n_ops) || (a->code == NPU_WIRE_OK && a->op >= 0))
+        return bad_answer(s, err);
+    const npu_wire_response *before = &s->answers[(a->sequence - 1) % NPU_HEX_DEPTH];
+    if (s->requests[slot].goes_on && before->code != NPU_WIRE_OK) {
+        s->answers[slot] = *before;
+    } else {
+        s->answers[slot] = *a;
+        if (a->op >= 0) s->answers[slot].op += (int32_t)s->requests[slot].first_op;
+    }
+    if (s->ring) s->requests[slot].answered_ns = npu_clock_ns();
+    s->counters.mapped_bytes += a->mapped_bytes;
+    s->answered = a->sequence;
+    return NPU_OK;
+}
+
+/* Reads one answer; |until| is the end of patience. */
+static npu_status read_answer(npu_hex_session *s, uint64_t until, npu_error *err) {
+    npu_wire_response a = {0};
+    uint32_t flags, buffers, bytes = 0;
+    uint64_t now = now_us(), left = until > now ? until - now : 0;
+    int result = s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a,
+                                          left > 1000000000 ? 1000000000 : (uint32_t)left);
+    if (!result) return take_answer(s, &a, bytes, err);
+    npu_status status = lose(s, npu_hex_status(result));
+    if (status == NPU_TIMEOUT)
+        return npu_fail(err, status, "hexagon.timeout", "the NPU did not answer batch %llu within %.1f s",
+                        (unsigned long long)s->answered + 1, (double)s->timeout_us / 1e6);
+    return npu_fail(err, status, "hexagon.lost", "the NPU process is lost: %s (0x%x)", npu_hex_result_name(result),
+                    (unsigned)result);
+}
+
+static npu_status send(npu_hex_session *s, const npu_wire_request *r, npu_error *err) {
+    if (s->queue) {
+        int result =
+            s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof *r, (const uint8_t *)r, (uint32_t)s->timeout_us);
+        if (!result) return NPU_OK;
+        lose(s, npu_hex_status(result));
+        return npu_hex_fail(err, result, "sending a batch");
+    }
+    npu_wire_response a = {0};
+    int result = npu_hex_rpc(s->driver, s->handle, NPU_RPC_BATCH, r, sizeof *r, &a, sizeof a);
+    if (!result) return take_answer(s, &a, sizeof a, err);
+    lose(s, NPU_DEVICE_LOST);
+    return npu_hex_fail(err, result, "invoking a batch");
+}
+
+npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t *sequence, npu_error *err) {
+    if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "the Hexagon session is lost");
+    while (s->sent - s->answered >= NPU_HEX_DEPTH) NPU_TRY(read_answer(s, now_us() + s->timeout_us, err));
+    npu_wire_request r = {.magic = NPU_WIRE_MAGIC,
+                          .version = NPU_WIRE_VERSION,
+                          .kind = NPU_WIRE_BATCH,
+                          .sequence = s->sent + 1,
+                          .image_id = q->image_id,
+                          .image_fd = q->image->fd,
+                          .image_bytes = q->bytes,
+                          .image_offset = q->offset,
+                          .step = q->step,
+                          .image_buffer_bytes = q->image->bytes};
+    s->sent++;
+    s->counters.submits++;
+    s->counters.message_bytes += sizeof r;
+    *sequence = r.sequence;
+    uint32_t slot = r.sequence % NPU_HEX_DEPTH;
+    s->requests[slot].first_op = q->first_op;
+    s->requests[slot].n_ops = q->n_ops;
+    s->requests[slot].goes_on = q->goes_on;
+    if (s->ring) s->requests[slot].sent_ns = npu_clock_ns();
+    return send(s, &r, err);
+}
+
+npu_status npu_hex_wait(npu_hex_session *s, uint64_t sequence, npu_error *err) {
+    if (sequence > s->sent || !sequence)
+        return npu_fail(err, NPU_INVALID, "hexagon.event", "no batch %llu was sent", (unsigned long long)sequence);
+    if (s->answered < sequence && s->lost)
+        return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "the Hexagon session is lost");
+    for (uint64_t until = now_us() + s->timeout_us; s->answered < sequence;) NPU_TRY(read_answer(s, until, err));
+    if (s->answered - sequence >= NPU_HEX_DEPTH)
+        return npu_fail(err, NPU_INVALID, "hexagon.event", "batch %llu was sent too long ago",
+                        (unsigned long long)sequence);
+    const npu_wire_response *a = &s->answers[sequence % NPU_HEX_DEPTH];
+    if (a->code == NPU_WIRE_OK) return NPU_OK;
+    if (codes[a->code].status == NPU_DEVICE_LOST) lose(s, NPU_DEVICE_LOST);
+    return npu_fail(err, codes[a->code].status, codes[a->code].name, "NPU, op %d, item %u: %s", a->op, a->index,
+                    codes[a->code].text);
+}
