@@ -7,16 +7,6 @@
 #include "wire/half.h"
 #include "wire/op_check.h"
 
-/* Where a block keeps its half-precision scale and minimum; -1 = none. MXFP4's scale is a byte of exponent. */
-static const struct {
-    int16_t scale, min;
-} halves[NPU_TYPE_LIMIT] = {
-    [NPU_TYPE_Q4_0] = {0, -1},   [NPU_TYPE_Q4_1] = {0, 2},    [NPU_TYPE_Q5_0] = {0, -1},   [NPU_TYPE_Q5_1] = {0, 2},
-    [NPU_TYPE_Q8_0] = {0, -1},   [NPU_TYPE_Q2_K] = {80, 82},  [NPU_TYPE_Q3_K] = {108, -1}, [NPU_TYPE_Q4_K] = {0, 2},
-    [NPU_TYPE_Q5_K] = {0, 2},    [NPU_TYPE_Q6_K] = {208, -1}, [NPU_TYPE_IQ4_NL] = {0, -1}, [NPU_TYPE_IQ4_XS] = {0, -1},
-    [NPU_TYPE_MXFP4] = {-1, -1},
-};
-
 static void put_half(npu_case *c, uint8_t *p, float magnitude, bool strange) {
     static const uint16_t odd[] = {0x0000, 0x8000, 0x0001, 0x03FF, 0x7C00, 0x7E00};
     uint16_t h = npu_float_to_half(magnitude * npu_case_unit(c));
@@ -28,8 +18,9 @@ static void put_block(npu_case *c, uint32_t type, uint8_t *p, uint32_t bytes, bo
     for (uint32_t i = 0; i < bytes; i++) p[i] = (uint8_t)npu_case_random(c);
     if (type == NPU_TYPE_MXFP4)
         p[0] = strange && npu_case_below(c, 8) == 0 ? p[0] : (uint8_t)(118 + npu_case_below(c, 6));
-    if (halves[type].scale >= 0) put_half(c, p + halves[type].scale, 0.02f, strange);
-    if (halves[type].min >= 0) put_half(c, p + halves[type].min, 0.05f, strange);
+    const npu_quant *quant = npu_quant_of(type);
+    if (quant->d_at >= 0) put_half(c, p + quant->d_at, 0.02f, strange);
+    if (quant->m_at >= 0) put_half(c, p + quant->m_at, 0.05f, strange);
 }
 
 /* What a whole row looks like; most rows are ordinary. */

@@ -17,9 +17,23 @@
 typedef void npu_dequant_fn(const void *src, float *dst, size_t n);
 typedef void npu_quant_fn(const float *src, void *dst, size_t n);
 
+/* 32 neighbouring values as integers, which is all that others know of a packed format's bits: value j is
+ * (d * sub[j / 16]) * q[j], plus m * min[j / 16] in formats with minima. d and m are as in the file (halves, so their
+ * products with sub and min are exact; a power of two for MXFP4), m with the sign that makes it a sum. Formats without
+ * sub-scales have sub = {1, 1}, those with one a block the same twice (numerics.md, section 5). */
+typedef struct npu_block {
+    int8_t q[32]; /* centred, or looked up */
+    int32_t sub[2], min[2];
+    float d, m;
+} npu_block;
+
+typedef void npu_block_fn(const uint8_t *row, size_t block, npu_block *out);
+
 typedef struct npu_quant {
     npu_dequant_fn *dequant; /* every format has one */
     npu_quant_fn *quant;     /* F32, F16, BF16, Q8_0; NULL for the others */
+    npu_block_fn *block;     /* NULL for plain numbers */
+    int16_t d_at, m_at;      /* where a block of the file keeps d and m as halves; -1 = it does not */
 } npu_quant;
 
 /* The functions of a type number; NULL if npu has no such format. */

@@ -8,26 +8,25 @@
 /* Part of the format: closer together near zero, where weights are many. */
 static const int8_t levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
-static void dequant_32(float scale, const uint8_t *values, float *dst) {
-    for (int j = 0; j < 16; j++) {
-        dst[j] = scale * (float)levels[values[j] & 15];
-        dst[j + 16] = scale * (float)levels[values[j] >> 4];
-    }
+static void look_up(const uint8_t *p, int8_t q[32]) {
+    npu__nibbles(p, q);
+    for (int j = 0; j < 32; j++) q[j] = levels[q[j]];
 }
 
-void npu__dequant_iq4_nl(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += 32, block += 18) dequant_32(npu__load_half(block), block + 2, dst + i);
+void npu__block_iq4_nl(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b * 18;
+    *out = (npu_block){.sub = {1, 1}, .d = npu__load_half(p)};
+    look_up(p + 2, out->q);
 }
 
-void npu__dequant_iq4_xs(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += 256, block += 136) {
-        float d = npu__load_half(block);
-        unsigned high = npu__load_u16(block + 2);
-        for (int group = 0; group < 8; group++) {
-            int scale = (block[4 + group / 2] >> (group % 2 * 4) & 15) | (int)(high >> (group * 2) & 3) << 4;
-            dequant_32(d * (float)(scale - 32), block + 8 + group * 16, dst + i + group * 32);
-        }
-    }
+void npu__block_iq4_xs(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b / 8 * 136;
+    size_t group = b % 8;
+    int low = p[4 + group / 2] >> (group % 2 * 4) & 15, high = npu__load_u16(p + 2) >> (group * 2) & 3;
+    int scale = (low | high << 4) - 32;
+    *out = (npu_block){.sub = {scale, scale}, .d = npu__load_half(p)};
+    look_up(p + 8 + group * 16, out->q);
 }
+
+NPU__DEQUANT(iq4_nl, 0)
+NPU__DEQUANT(iq4_xs, 0)

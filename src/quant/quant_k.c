@@ -4,47 +4,45 @@
  *   Q4_K  half d; half dmin; 12 bytes of 6-bit scales and minima; 128 bytes of 4-bit values
  *   Q5_K  as Q4_K, with 32 bytes of fifth bits before the values
  *   Q6_K  128 bytes of low halves; 64 bytes of top bit pairs; 16 signed bytes of scale; half d
- * Values: (d * scale) * q, less (dmin * minimum) where there are minima; q is centred in Q3_K and Q6_K.
+ * Values: (d * scale) * q, less (dmin * minimum) where there are minima; q is centred in Q3_K and Q6_K. A block of 32 is
+ * an eighth of one of 256.
  */
 #include "quant/quant_internal.h"
 
-enum { BLOCK = 256 };
+/* Value j of bit pairs: 32 bytes hold 128 values, each pair 32 values on. */
+static int pair_of(const uint8_t *p, size_t j) {
+    return p[j / 128 * 32 + j % 32] >> (j % 128 / 32 * 2) & 3;
+}
 
-void npu__dequant_q2_k(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += BLOCK, block += 84) {
-        const uint8_t *scales = block, *values = block + 16;
-        float d = npu__load_half(block + 80), dmin = npu__load_half(block + 82);
-        for (int j = 0; j < BLOCK; j++) { /* 32 bytes hold 128 values: four bit pairs, each 32 values on */
-            float scale = d * (float)(scales[j / 16] & 15), minimum = dmin * (float)(scales[j / 16] >> 4);
-            int q = values[j / 128 * 32 + j % 32] >> (j % 128 / 32 * 2) & 3;
-            dst[i + j] = scale * (float)q - minimum;
-        }
-    }
+void npu__block_q2_k(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b / 8 * 84, *scales = p + b % 8 * 2;
+    *out = (npu_block){.sub = {scales[0] & 15, scales[1] & 15},
+                       .min = {scales[0] >> 4, scales[1] >> 4},
+                       .d = npu__load_half(p + 80),
+                       .m = -npu__load_half(p + 82)};
+    for (size_t j = 0; j < 32; j++) out->q[j] = (int8_t)pair_of(p + 16, b % 8 * 32 + j);
 }
 
 /* The j-th of 16 6-bit scales: low halves in 8 bytes (scales 8 to 15 in their high halves), top bit pairs in 4 more. */
-static int scale_q3(const uint8_t *packed, int j) {
+static int scale_q3(const uint8_t *packed, size_t j) {
     int low = packed[j % 8] >> (j / 8 * 4) & 15, high = packed[8 + j % 4] >> (j / 4 * 2) & 3;
     return (low | high << 4) - 32;
 }
 
-void npu__dequant_q3_k(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += BLOCK, block += 110) {
-        const uint8_t *high = block, *values = block + 32, *scales = block + 96;
-        float d = npu__load_half(block + 108);
-        for (int j = 0; j < BLOCK; j++) {
-            int low = values[j / 128 * 32 + j % 32] >> (j % 128 / 32 * 2) & 3;
-            int top = high[j % 32] >> (j / 32) & 1; /* a clear bit means minus four */
-            dst[i + j] = d * (float)scale_q3(scales, j / 16) * (float)(low - (top ? 0 : 4));
-        }
+void npu__block_q3_k(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b / 8 * 110;
+    size_t group = b % 8;
+    *out = (npu_block){.sub = {scale_q3(p + 96, group * 2), scale_q3(p + 96, group * 2 + 1)},
+                       .d = npu__load_half(p + 108)};
+    for (size_t j = 0; j < 32; j++) { /* a clear third bit means minus four */
+        int top = p[j] >> group & 1;
+        out->q[j] = (int8_t)(pair_of(p + 32, group * 32 + j) - (top ? 0 : 4));
     }
 }
 
 /* The j-th of 8 6-bit scales and minima: four of each in the low six bits of 8 bytes; the others have their low halves
  * in the last 4 bytes and their top bit pairs above the first ones. */
-static void scale_min_q4(const uint8_t *packed, int j, int *scale, int *minimum) {
+static void scale_min_q4(const uint8_t *packed, size_t j, int *scale, int *minimum) {
     if (j < 4) {
         *scale = packed[j] & 63;
         *minimum = packed[j + 4] & 63;
@@ -55,39 +53,43 @@ static void scale_min_q4(const uint8_t *packed, int j, int *scale, int *minimum)
 }
 
 /* Q4_K and Q5_K are one layout; |fifth| is NULL for the former. */
-static void dequant_q4_q5(const uint8_t *head, const uint8_t *fifth, const uint8_t *values, float *dst) {
-    float d = npu__load_half(head), dmin = npu__load_half(head + 2);
-    for (int group = 0; group < 8; group++) {
-        int scale, minimum;
-        scale_min_q4(head + 4, group, &scale, &minimum);
-        float s = d * (float)scale, m = dmin * (float)minimum;
-        for (int j = 0; j < 32; j++) { /* 32 bytes hold two groups */
-            int q = values[group / 2 * 32 + j] >> (group % 2 * 4) & 15;
-            if (fifth) q |= (fifth[j] >> group & 1) << 4;
-            dst[group * 32 + j] = s * (float)q - m;
-        }
+static void block_q4_q5(const uint8_t *head, const uint8_t *fifth, const uint8_t *values, size_t group,
+                        npu_block *out) {
+    int scale, minimum;
+    scale_min_q4(head + 4, group, &scale, &minimum);
+    *out = (npu_block){.sub = {scale, scale},
+                       .min = {minimum, minimum},
+                       .d = npu__load_half(head),
+                       .m = -npu__load_half(head + 2)};
+    for (size_t j = 0; j < 32; j++) { /* 32 bytes hold two groups */
+        int q = values[group / 2 * 32 + j] >> (group % 2 * 4) & 15;
+        if (fifth) q |= (fifth[j] >> group & 1) << 4;
+        out->q[j] = (int8_t)q;
     }
 }
 
-void npu__dequant_q4_k(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += BLOCK, block += 144) dequant_q4_q5(block, NULL, block + 16, dst + i);
+void npu__block_q4_k(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b / 8 * 144;
+    block_q4_q5(p, NULL, p + 16, b % 8, out);
 }
 
-void npu__dequant_q5_k(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += BLOCK, block += 176) dequant_q4_q5(block, block + 16, block + 48, dst + i);
+void npu__block_q5_k(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b / 8 * 176;
+    block_q4_q5(p, p + 16, p + 48, b % 8, out);
 }
 
-void npu__dequant_q6_k(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += BLOCK, block += 210) {
-        const uint8_t *low = block, *high = block + 128, *scales = block + 192;
-        float d = npu__load_half(block + 208);
-        for (int j = 0; j < BLOCK; j++) { /* 64 bytes of low halves and 32 of top pairs hold 128 values */
-            int q = (low[j / 128 * 64 + j % 64] >> (j % 128 / 64 * 4) & 15) |
-                    (high[j / 128 * 32 + j % 32] >> (j % 128 / 32 * 2) & 3) << 4;
-            dst[i + j] = d * (float)(int8_t)scales[j / 16] * (float)(q - 32);
-        }
+void npu__block_q6_k(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b / 8 * 210, *scales = p + 192 + b % 8 * 2;
+    *out = (npu_block){.sub = {(int8_t)scales[0], (int8_t)scales[1]}, .d = npu__load_half(p + 208)};
+    for (size_t i = 0; i < 32; i++) { /* 64 bytes of low halves and 32 of top pairs hold 128 values */
+        size_t j = b % 8 * 32 + i;
+        int low = p[j / 128 * 64 + j % 64] >> (j % 128 / 64 * 4) & 15;
+        out->q[i] = (int8_t)((low | pair_of(p + 128, j) << 4) - 32);
     }
 }
+
+NPU__DEQUANT(q2_k, 1)
+NPU__DEQUANT(q3_k, 0)
+NPU__DEQUANT(q4_k, 1)
+NPU__DEQUANT(q5_k, 1)
+NPU__DEQUANT(q6_k, 0)

@@ -11,13 +11,11 @@ static float half_scale(uint8_t exponent) {
     return npu_bits_float(exponent < 2 ? 0x00200000u << exponent : (uint32_t)(exponent - 1) << 23);
 }
 
-void npu__dequant_mxfp4(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += 32, block += 17) {
-        float d = half_scale(block[0]);
-        for (int j = 0; j < 16; j++) {
-            dst[i + j] = d * (float)doubled[block[1 + j] & 15];
-            dst[i + j + 16] = d * (float)doubled[block[1 + j] >> 4];
-        }
-    }
+void npu__block_mxfp4(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b * 17;
+    *out = (npu_block){.sub = {1, 1}, .d = half_scale(p[0])};
+    npu__nibbles(p + 1, out->q);
+    for (int j = 0; j < 32; j++) out->q[j] = doubled[out->q[j]];
 }
+
+NPU__DEQUANT(mxfp4, 0)

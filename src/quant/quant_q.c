@@ -9,57 +9,56 @@
 
 #include "quant/quant_internal.h"
 
-enum { BLOCK = 32, HALF_BLOCK = 16 };
+enum { BLOCK = 32 };
 
-static int nibble(const uint8_t *q, int j) {
-    return j < HALF_BLOCK ? q[j] & 15 : q[j - HALF_BLOCK] >> 4;
+static void fifth_bits(const uint8_t *p, int8_t q[32]) {
+    uint32_t bits = npu__load_u32(p);
+    for (int j = 0; j < BLOCK; j++) q[j] = (int8_t)(q[j] | (bits >> j & 1) << 4);
 }
 
-static int five_bits(const uint8_t *q, uint32_t high, int j) {
-    return nibble(q, j) | (int)(high >> j & 1) << 4;
+static void centre(int8_t q[32], int by) {
+    for (int j = 0; j < BLOCK; j++) q[j] = (int8_t)(q[j] - by);
 }
 
-void npu__dequant_q4_0(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += BLOCK, block += 18) {
-        float d = npu__load_half(block);
-        for (int j = 0; j < BLOCK; j++) dst[i + j] = d * (float)(nibble(block + 2, j) - 8);
-    }
+void npu__block_q4_0(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b * 18;
+    *out = (npu_block){.sub = {1, 1}, .d = npu__load_half(p)};
+    npu__nibbles(p + 2, out->q);
+    centre(out->q, 8);
 }
 
-void npu__dequant_q4_1(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += BLOCK, block += 20) {
-        float d = npu__load_half(block), m = npu__load_half(block + 2);
-        for (int j = 0; j < BLOCK; j++) dst[i + j] = d * (float)nibble(block + 4, j) + m;
-    }
+void npu__block_q4_1(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b * 20;
+    *out = (npu_block){.sub = {1, 1}, .min = {1, 1}, .d = npu__load_half(p), .m = npu__load_half(p + 2)};
+    npu__nibbles(p + 4, out->q);
 }
 
-void npu__dequant_q5_0(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += BLOCK, block += 22) {
-        float d = npu__load_half(block);
-        uint32_t high = npu__load_u32(block + 2);
-        for (int j = 0; j < BLOCK; j++) dst[i + j] = d * (float)(five_bits(block + 6, high, j) - 16);
-    }
+void npu__block_q5_0(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b * 22;
+    *out = (npu_block){.sub = {1, 1}, .d = npu__load_half(p)};
+    npu__nibbles(p + 6, out->q);
+    fifth_bits(p + 2, out->q);
+    centre(out->q, 16);
 }
 
-void npu__dequant_q5_1(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += BLOCK, block += 24) {
-        float d = npu__load_half(block), m = npu__load_half(block + 2);
-        uint32_t high = npu__load_u32(block + 4);
-        for (int j = 0; j < BLOCK; j++) dst[i + j] = d * (float)five_bits(block + 8, high, j) + m;
-    }
+void npu__block_q5_1(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b * 24;
+    *out = (npu_block){.sub = {1, 1}, .min = {1, 1}, .d = npu__load_half(p), .m = npu__load_half(p + 2)};
+    npu__nibbles(p + 8, out->q);
+    fifth_bits(p + 4, out->q);
 }
 
-void npu__dequant_q8_0(const void *src, float *dst, size_t n) {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n; i += BLOCK, block += 34) {
-        float d = npu__load_half(block);
-        for (int j = 0; j < BLOCK; j++) dst[i + j] = d * (float)(int8_t)block[2 + j];
-    }
+void npu__block_q8_0(const uint8_t *row, size_t b, npu_block *out) {
+    const uint8_t *p = row + b * 34;
+    *out = (npu_block){.sub = {1, 1}, .d = npu__load_half(p)};
+    for (int j = 0; j < BLOCK; j++) out->q[j] = (int8_t)p[2 + j];
 }
+
+NPU__DEQUANT(q4_0, 0)
+NPU__DEQUANT(q4_1, 1)
+NPU__DEQUANT(q5_0, 0)
+NPU__DEQUANT(q5_1, 1)
+NPU__DEQUANT(q8_0, 0)
 
 /* Largest magnitude of a block; infinity if any value is an infinity or a NaN. */
 static float largest(const float *x) {

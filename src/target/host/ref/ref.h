@@ -42,23 +42,13 @@ float npu_ref_mask(const npu_host_operand *mask, const uint8_t *row, uint64_t i)
 /* Slope of head |h| of |heads|; 1 without ALiBi (numerics.md §7). */
 float npu_ref_alibi_slope(float max_bias, uint32_t h, uint32_t heads);
 
-/* Blocks of 32 activations and of 32 weights as integers (numerics.md §5). */
+/* A block of 32 activations as integers (numerics.md §5). */
 typedef struct npu_ref_act {
     float d, s;
     int32_t b0, b1;
     int8_t q[32];
 } npu_ref_act;
 
-typedef struct npu_ref_block {
-    int32_t c[32];    /* codes, centred or looked up */
-    int32_t sc0, sc1; /* integer scale of either half, 1 for formats without */
-    int32_t mn0, mn1; /* Q2_K's minima */
-    float scale;      /* S */
-    float min;        /* M, or M2 when |split_min| */
-    int has_min, split_min;
-} npu_ref_block;
-
 void npu_ref_quantise_act(const float *x, npu_ref_act *out);
-void npu_ref_block_of(uint32_t type, const uint8_t *row, uint32_t block, npu_ref_block *out);
 
 #endif

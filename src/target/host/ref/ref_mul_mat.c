@@ -48,26 +48,30 @@ static void quantise(const npu_host_call *call, npu_ref_act *acts) {
     }
 }
 
-static float step(const npu_ref_block *w, const npu_ref_act *a, float acc) {
-    int32_t low = 0, high = 0;
-    for (int i = 0; i < 16; i++) low += w->c[i] * a->q[i];
-    for (int i = 16; i < 32; i++) high += w->c[i] * a->q[i];
-    float p = w->scale * a->d;
-    acc = npu_fmaf(p, (float)(w->sc0 * low + w->sc1 * high), acc);
-    if (w->split_min) return npu_fmaf(w->min * a->d, (float)(w->mn0 * a->b0 + w->mn1 * a->b1), acc);
-    return w->has_min ? npu_fmaf(w->min, a->s, acc) : acc;
+static float step(const npu_format *f, const npu_block *w, const npu_ref_act *a, float acc) {
+    int32_t low = 0, high = 0, split = f->group_values == 16;
+    for (int i = 0; i < 16; i++) low += w->q[i] * a->q[i];
+    for (int i = 16; i < 32; i++) high += w->q[i] * a->q[i];
+    float scale = split ? w->d : w->d * (float)w->sub[0];
+    float p = scale * a->d;
+    acc = npu_fmaf(p, (float)(split ? w->sub[0] * low + w->sub[1] * high : low + high), acc);
+    if (!(f->flags & NPU_FORMAT_MIN)) return acc;
+    if (split) return npu_fmaf(w->m * a->d, (float)(w->min[0] * a->b0 + w->min[1] * a->b1), acc);
+    return npu_fmaf(w->m * (float)w->min[0], a->s, acc);
 }
 
 static void integer_row(const product *p, uint64_t n, const npu_ref_act *acts, uint32_t blocks) {
     const uint8_t *row = npu_host_at(p->w, n, 0, 0);
+    const npu_format *format = npu_format_of(p->w->t.type);
+    npu_block_fn *block_of = npu_quant_of(p->w->t.type)->block;
     uint64_t rows = npu_tensor_rows(&p->y->t);
     for (uint64_t first = 0; first < rows; first += TILE) {
         uint64_t count = rows - first < TILE ? rows - first : TILE;
         float acc[TILE] = {0};
         for (uint32_t b = 0; b < blocks; b++) {
-            npu_ref_block block;
-            npu_ref_block_of(p->w->t.type, row, b, &block);
-            for (uint64_t m = 0; m < count; m++) acc[m] = step(&block, &acts[(first + m) * blocks + b], acc[m]);
+            npu_block block;
+            block_of(row, b, &block);
+            for (uint64_t m = 0; m < count; m++) acc[m] = step(format, &block, &acts[(first + m) * blocks + b], acc[m]);
         }
         for (uint64_t m = 0; m < count; m++) {
             ((float *)npu_host_row(p->y, first + m))[n] = p->bias ? acc[m] + p->bias[n] : acc[m];
