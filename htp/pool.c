@@ -3,7 +3,7 @@
 #include "htp/memory.h"
 #include "htp/platform/machine.h"
 
-enum { STACK_BYTES = 32768, SPINS = 400 };
+enum { STACK_BYTES = 65536, SPINS = 400 };
 
 /* Waits until *word is not |value|: a short spin, then sleep. */
 static void wait_change(int *word, int value) {

@@ -54,8 +54,10 @@ typedef struct npu_kernel_rows {
 
 typedef struct npu_kernel_mul_mat {
     npu_kernel_head head;
-    uint32_t m_chunk;       /* rows of x per pass over the weights */
-    uint32_t act_row_bytes; /* one quantised row in shared scratch: codes, f32 scales, f32 scale * sum */
+    uint32_t m_chunk;                /* rows of x per pass over the weights */
+    uint32_t act_row_bytes;          /* one row of x in shared scratch: codes, records of blocks, numbers */
+    uint32_t records_at, numbers_at; /* in it; numbers only for weights of plain numbers (unit_rows not 0) */
+    uint32_t unit_rows;              /* of such a weight: rows of a unit; of an image it is a row tile */
     uint32_t x_slot_bytes, weight_slot_bytes, out_slot_bytes;
 } npu_kernel_mul_mat;
 

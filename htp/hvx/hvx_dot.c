@@ -1,21 +1,40 @@
-/* Dot product kernels; see hvx_dot.h for layouts. One body, specialised by constants (bits of a code, offset, minima,
- * columns), whose loop takes two tiles, because that is what one vector of f16 scales covers, and because two
- * independent chains of vrmpy fill the packets: a chain alone would give one a packet. The offset of the codes enters
- * as the accumulator's start, -offset * sum of the activations, so codes stay unsigned as the scalar form of vrmpy
- * wants them. */
+/* Dot product kernels; see hvx_dot.h. One body, specialised by a row of npu_images.def and a number of columns. Two
+ * tiles go together, because that is what one vector of f16 scales covers, and because two independent chains of vrmpy
+ * fill the packets: a chain alone would give one a packet. The offset of the codes enters as the accumulator's start,
+ * -offset * sum of the activations, so codes stay unsigned as the scalar form of vrmpy wants them. Formats of 256
+ * values take eight tiles a turn. */
 #include "htp/hvx/hvx_dot.h"
 
+#include "htp/hvx/hvx_codes.h"
 #include "htp/hvx/hvx_dot_term.h"
 
-#ifdef NPU_NO_INLINE /* sanitizers: compilers take minutes for it otherwise */
-#define INLINE static inline
+#define INLINE HVX_CODES_INLINE
+#ifdef NPU_NO_INLINE
 #define UNROLL
 #else
-#define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 8")
+#endif
+#if defined HTP_BUILD_REAL || defined HTP_DOT_AS_REAL
+#define AS_REAL
+#define UNROLL_TILES UNROLL
+#else /* the compiler's time */
+#define UNROLL_TILES
 #endif
 
 enum { MAX_COLUMNS = 4 };
+
+/* Where a dot product is: the next tile's codes and the columns' activations. */
+typedef struct place {
+    const HVX_Vector *low, *high;
+    HVX_Vector book;
+    const int8_t *x[MAX_COLUMNS];
+    const htp_act_block *b[MAX_COLUMNS];
+} place;
+
+/* What scales two tiles: their scales, their minima or, in SUB16, sub-scales and minima of their halves as 16 bits. */
+typedef struct scaling {
+    HVX_Vector d[2], m[2], sub[2], min[2];
+} scaling;
 
 /* Eight activations as the two scalar operands of vrmpy. */
 INLINE int64_t eight(const int8_t *codes) {
@@ -24,85 +43,170 @@ INLINE int64_t eight(const int8_t *codes) {
     return q;
 }
 
-/* Integer sums of one tile for each column. */
-INLINE void tile_sums(int bits, int offset, const HVX_Vector *w, const int8_t *const x[],
-                      const htp_act_block *const b[], int columns, HVX_Vector *sums) {
-    HVX_Vector low = Q6_Vb_vsplat_R(15);
-    UNROLL for (int c = 0; c < columns; c++) sums[c] = Q6_V_vsplat_R(-offset * b[c]->sum);
+/* Integer sums of tile |t| of the place, for each column; sums[c][1] is used by formats with scales for 16 values. */
+INLINE void tile_sums(const npu_image_format *f, int columns, const place *p, int t, HVX_Vector sums[][2]) {
+    const HVX_Vector *low = p->low + t * f->low, *high = p->high + t * f->high;
+    int halves = f->scale == NPU_IMAGE_SCALE_SUB16;
+    UNROLL for (int c = 0; c < columns; c++) {
+        const htp_act_block *b = p->b[c] + t;
+        sums[c][0] = f->offset ? Q6_V_vsplat_R(-f->offset * (halves ? b->low : b->sum)) : Q6_V_vzero();
+        if (halves) sums[c][1] = f->offset ? Q6_V_vsplat_R(-f->offset * b->high) : Q6_V_vzero();
+    }
     UNROLL for (int v = 0; v < 4; v++) {
-        HVX_Vector first = bits == 4 ? Q6_V_vand_VV(w[v], low) : w[2 * v];
-        HVX_Vector second = bits == 4 ? Q6_Vub_vlsr_VubR(w[v], 4) : w[2 * v + 1];
+        int half = halves ? v / 2 : 0;
+        HVX_Vector first = hvx_codes(f, low, high, p->book, 2 * v);
+        HVX_Vector second = hvx_codes(f, low, high, p->book, 2 * v + 1);
         UNROLL for (int c = 0; c < columns; c++) {
-            int64_t q = eight(x[c] + 8 * v);
-            sums[c] = Q6_Vw_vrmpyacc_VwVubRb(sums[c], first, (int32_t)q);
-            sums[c] = Q6_Vw_vrmpyacc_VwVubRb(sums[c], second, (int32_t)(q >> 32));
+            int64_t q = eight(p->x[c] + 32 * t + 8 * v);
+            sums[c][half] = Q6_Vw_vrmpyacc_VwVubRb(sums[c][half], first, (int32_t)q);
+            sums[c][half] = Q6_Vw_vrmpyacc_VwVubRb(sums[c][half], second, (int32_t)(q >> 32));
         }
     }
 }
 
-INLINE void add_terms(int has_min, const HVX_Vector *sums, HVX_Vector dw, HVX_Vector m, const htp_act_block *const b[],
-                      int columns, HVX_Vector *acc) {
+INLINE int32_t half_sums(const htp_act_block *b) {
+    int32_t both;
+    memcpy(&both, &b->low, sizeof both);
+    return both;
+}
+
+INLINE void add_terms(const npu_image_format *f, int columns, const place *p, int t, const scaling *s,
+                      HVX_Vector sums[][2], HVX_Vector *acc) {
+    int halves = f->scale == NPU_IMAGE_SCALE_SUB16;
     UNROLL for (int c = 0; c < columns; c++) {
-        acc[c] = dot_term(acc[c], sums[c], dw, b[c]->d);
-        if (has_min) acc[c] = dot_min_term(acc[c], m, b[c]->d * (float)b[c]->sum);
+        const htp_act_block *b = p->b[c] + t;
+        HVX_Vector sum = sums[c][0];
+        if (halves) sum = Q6_Vw_vmpyieacc_VwVwVh(Q6_Vw_vmpyio_VwVh(sums[c][1], s->sub[t]), sum, s->sub[t]);
+        acc[c] = dot_term(acc[c], sum, s->d[t], b->d);
+        if (!f->has_min) continue;
+        if (halves)
+            acc[c] = dot_term(acc[c], Q6_Vw_vdmpy_VhRh_sat(s->min[t], half_sums(b)), s->m[t], b->d);
+        else
+            acc[c] = dot_min_term(acc[c], s->m[t], b->s);
     }
 }
 
-INLINE void dot(int bits, int offset, int has_min, int columns, const HVX_Vector *restrict w,
-                const HVX_Vector *restrict scales, const HVX_Vector *restrict minima, const htp_act_row *rows,
-                uint32_t tiles, HVX_Vector *restrict y) {
-    HVX_Vector acc[MAX_COLUMNS], even[MAX_COLUMNS], odd[MAX_COLUMNS];
-    const int8_t *x[MAX_COLUMNS], *x_odd[MAX_COLUMNS];
-    const htp_act_block *b[MAX_COLUMNS], *b_odd[MAX_COLUMNS];
-    HVX_VectorPair m = Q6_W_vcombine_VV(Q6_V_vzero(), Q6_V_vzero());
+/* One or two tiles. */
+INLINE void take_tiles(const npu_image_format *f, int columns, int tiles, place *p, const scaling *s, HVX_Vector *acc) {
+    HVX_Vector sums[2][MAX_COLUMNS][2];
+    UNROLL_TILES for (int t = 0; t < tiles; t++) tile_sums(f, columns, p, t, sums[t]);
+    UNROLL_TILES for (int t = 0; t < tiles; t++) add_terms(f, columns, p, t, s, sums[t], acc);
+    p->low += tiles * f->low;
+    p->high += tiles * f->high;
+    UNROLL for (int c = 0; c < columns; c++) {
+        p->x[c] += tiles * 32;
+        p->b[c] += tiles;
+    }
+}
+
+INLINE void split(HVX_VectorPair pair, HVX_Vector out[2]) {
+    out[0] = Q6_V_lo_W(pair);
+    out[1] = Q6_V_hi_W(pair);
+}
+
+/* Scales for 32 values. */
+INLINE scaling plain_scaling(const npu_image_format *f, const HVX_Vector *scales, const HVX_Vector *minima) {
+    scaling s = {.d = {Q6_V_vzero()}};
+    split(f->scale == NPU_IMAGE_SCALE_BF16 ? dot_widen_bf16(*scales) : dot_widen(*scales), s.d);
+    if (f->has_min) split(dot_widen(*minima), s.m);
+    return s;
+}
+
+INLINE void plain_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
+                      HVX_Vector *acc) {
+    const HVX_Vector *scales = planes[NPU_IMAGE_SCALES], *minima = planes[NPU_IMAGE_MINIMA];
+#ifdef AS_REAL
+    for (uint32_t pairs = tiles / 2; pairs; pairs--) {
+        scaling s = plain_scaling(f, scales++, minima);
+        if (f->has_min) minima++;
+        take_tiles(f, columns, 2, p, &s, acc);
+    }
+    if (!(tiles & 1)) return;
+    scaling s = plain_scaling(f, scales, minima);
+    take_tiles(f, columns, 1, p, &s, acc);
+#else
+    for (uint32_t t = 0; t < tiles; t += 2) {
+        scaling s = plain_scaling(f, scales++, minima);
+        if (f->has_min) minima++;
+        take_tiles(f, columns, tiles - t > 1 ? 2 : 1, p, &s, acc);
+    }
+#endif
+}
+
+/* Eight tiles: a scale and a minimum for all, each times one of its own a tile. */
+INLINE void sub32_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
+                      HVX_Vector *acc) {
+    const HVX_Vector *scales = planes[NPU_IMAGE_SCALES], *minima = planes[NPU_IMAGE_MINIMA];
+    const HVX_Vector *super = planes[NPU_IMAGE_SUPER];
+    for (uint32_t blocks = tiles / 8; blocks; blocks--) {
+        HVX_Vector d = Q6_Vh_vshuffe_VhVh(*super, *super), m = Q6_Vh_vshuffo_VhVh(*super, *super), sub[2], min[2];
+        super++;
+        UNROLL_TILES for (int four = 0; four < 2; four++) {
+            split(Q6_Wuh_vzxt_Vub(*scales++), sub);
+            if (f->has_min) split(Q6_Wuh_vzxt_Vub(*minima++), min);
+            UNROLL_TILES for (int pair = 0; pair < 2; pair++) {
+                scaling s = {.d = {Q6_V_vzero()}};
+                split(dot_sub_scales(sub[pair], d, f->bias), s.d);
+                if (f->has_min) split(dot_sub_scales(min[pair], m, 0), s.m);
+                take_tiles(f, columns, 2, p, &s, acc);
+            }
+        }
+    }
+}
+
+/* Eight tiles: their halves' sums are weighed as integers. */
+INLINE void sub16_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
+                      HVX_Vector *acc) {
+    const HVX_Vector *scales = planes[NPU_IMAGE_SCALES], *super = planes[NPU_IMAGE_SUPER];
+    HVX_Vector low_nibbles = Q6_Vb_vsplat_R(15);
+    for (uint32_t blocks = tiles / 8; blocks; blocks--) {
+        HVX_VectorPair both = dot_widen(*super++);
+        HVX_Vector d = Q6_V_lo_W(both), m = Q6_V_hi_W(both);
+        UNROLL_TILES for (int pair = 0; pair < 4; pair++) {
+            HVX_Vector bytes = *scales++;
+            scaling s = {.d = {d, d}, .m = {m, m}};
+            if (f->has_min) {
+                split(Q6_Wuh_vzxt_Vub(Q6_Vub_vlsr_VubR(bytes, 4)), s.min);
+                bytes = Q6_V_vand_VV(bytes, low_nibbles);
+            }
+            split(Q6_Wh_vsxt_Vb(bytes), s.sub);
+            take_tiles(f, columns, 2, p, &s, acc);
+        }
+    }
+}
+
+INLINE void dot(const npu_image_format *f, int columns, const htp_planes planes, const htp_act_row *rows,
+                uint32_t tiles, HVX_Vector *y) {
+    HVX_Vector acc[MAX_COLUMNS];
+    place p = {.low = planes[NPU_IMAGE_LOW], .high = planes[NPU_IMAGE_HIGH], .book = Q6_V_vzero()};
+    if (f->table) p.book = hvx_codebook(f);
     UNROLL for (int c = 0; c < columns; c++) {
         acc[c] = Q6_V_vzero();
-        x[c] = rows[c].codes;
-        b[c] = rows[c].blocks;
+        p.x[c] = rows[c].codes;
+        p.b[c] = rows[c].blocks;
     }
-    for (uint32_t pairs = tiles / 2; pairs; pairs--) {
-        HVX_VectorPair dw = dot_widen(*scales++);
-        if (has_min) m = dot_widen(*minima++);
-        UNROLL for (int c = 0; c < columns; c++) {
-            x_odd[c] = x[c] + 32;
-            b_odd[c] = b[c] + 1;
-        }
-        tile_sums(bits, offset, w, x, b, columns, even);
-        tile_sums(bits, offset, w + bits, x_odd, b_odd, columns, odd);
-        add_terms(has_min, even, Q6_V_lo_W(dw), Q6_V_lo_W(m), b, columns, acc);
-        add_terms(has_min, odd, Q6_V_hi_W(dw), Q6_V_hi_W(m), b_odd, columns, acc);
-        w += 2 * bits;
-        UNROLL for (int c = 0; c < columns; c++) {
-            x[c] += 64;
-            b[c] += 2;
-        }
-    }
-    if (tiles & 1) {
-        tile_sums(bits, offset, w, x, b, columns, even);
-        if (has_min) m = dot_widen(*minima);
-        add_terms(has_min, even, Q6_V_lo_W(dot_widen(*scales)), Q6_V_lo_W(m), b, columns, acc);
-    }
+    if (f->scale == NPU_IMAGE_SCALE_SUB32)
+        sub32_dot(f, columns, planes, &p, tiles, acc);
+    else if (f->scale == NPU_IMAGE_SCALE_SUB16)
+        sub16_dot(f, columns, planes, &p, tiles, acc);
+    else
+        plain_dot(f, columns, planes, &p, tiles, acc);
     UNROLL for (int c = 0; c < columns; c++) y[c] = dot_result(acc[c]);
 }
 
-#define DOT(name, bits, offset, has_min, columns)                                                 \
-    static void name(const HVX_Vector *codes, const HVX_Vector *scales, const HVX_Vector *minima, \
-                     const htp_act_row *x, uint32_t tiles, HVX_Vector *y) {                       \
-        dot(bits, offset, has_min, columns, codes, scales, minima, x, tiles, y);                  \
+#define COLUMNS(NAME, n)                                                                                         \
+    static void dot_##NAME##_##n(const htp_planes planes, const htp_act_row *x, uint32_t tiles, HVX_Vector *y) { \
+        dot(&image_##NAME, n, planes, x, tiles, y);                                                              \
     }
-DOT(dot_q4_0_1, 4, 8, 0, 1)
-DOT(dot_q4_0_2, 4, 8, 0, 2)
-DOT(dot_q4_0_4, 4, 8, 0, 4)
-DOT(dot_q4_1_1, 4, 0, 1, 1)
-DOT(dot_q4_1_2, 4, 0, 1, 2)
-DOT(dot_q4_1_4, 4, 0, 1, 4)
-DOT(dot_q8_0_1, 8, 128, 0, 1)
-DOT(dot_q8_0_2, 8, 128, 0, 2)
-DOT(dot_q8_0_4, 8, 128, 0, 4)
-#undef DOT
+#define NPU_IMAGE(NAME, low, high, table, offset, scale, min, bias)                         \
+    static const npu_image_format image_##NAME = {                                          \
+        0, low, high, NPU_IMAGE_TABLE_##table, offset, NPU_IMAGE_SCALE_##scale, min, bias}; \
+    COLUMNS(NAME, 1)                                                                        \
+    COLUMNS(NAME, 2)                                                                        \
+    COLUMNS(NAME, 4)
+#include "wire/npu_images.def"
 
-htp_dot_fn *const htp_dot[HTP_DOT_FORMATS][3] = {
-    [HTP_DOT_Q4_0] = {dot_q4_0_1, dot_q4_0_2, dot_q4_0_4},
-    [HTP_DOT_Q4_1] = {dot_q4_1_1, dot_q4_1_2, dot_q4_1_4},
-    [HTP_DOT_Q8_0] = {dot_q8_0_1, dot_q8_0_2, dot_q8_0_4},
+htp_dot_fn *const htp_dot[NPU_IMAGE_COUNT][3] = {
+#define NPU_IMAGE(NAME, low, high, table, offset, scale, min, bias) {dot_##NAME##_1, dot_##NAME##_2, dot_##NAME##_4},
+#include "wire/npu_images.def"
 };

@@ -214,6 +214,10 @@ HVX_F32_INLINE HVX_VectorPair hvx_f32_widen(HVX_Vector x) {
 static inline HVX_VectorPair hvx_f32_from_half(HVX_Vector h) {
     return hvx_f32_widen(Q6_Vh_vshuff_Vh(h));
 }
+static inline HVX_VectorPair hvx_f32_from_bf16(HVX_Vector h) {
+    h = Q6_Vh_vshuff_Vh(h);
+    return Q6_W_vcombine_VV(Q6_V_vand_VV(h, Q6_V_vsplat_R((int32_t)0xffff0000u)), Q6_Vw_vasl_VwR(h, 16));
+}
 static inline HVX_Vector hvx_f32_to_half(HVX_VectorPair x) {
     return Q6_Vh_vdeal_Vh(hvx_f32_narrow(x));
 }

@@ -140,12 +140,17 @@ static inline HVX_Vector hvx_f32_erf(HVX_Vector x) {
 
 #endif
 
-/* Lanes first .. end - 1 of 32. */
-static inline HVX_VectorPred hvx_lanes_between(uint32_t first, uint32_t end) {
+/* 0, 1, … 31. */
+static inline HVX_Vector hvx_lane_numbers(void) {
     static const int32_t lanes[32]
         __attribute__((aligned(128))) = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                          16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
-    HVX_Vector lane = *(const HVX_Vector *)lanes;
+    return *(const HVX_Vector *)lanes;
+}
+
+/* Lanes first .. end - 1 of 32. */
+static inline HVX_VectorPred hvx_lanes_between(uint32_t first, uint32_t end) {
+    HVX_Vector lane = hvx_lane_numbers();
     return Q6_Q_and_QQn(Q6_Q_vcmp_gt_VwVw(Q6_V_vsplat_R((int32_t)end), lane),
                         Q6_Q_vcmp_gt_VwVw(Q6_V_vsplat_R((int32_t)first), lane));
 }

@@ -1,27 +1,39 @@
-/* MUL_MAT by the block-int8 contract (docs/numerics.md, section 5).
+/* MUL_MAT by the block-int8 contract, and by rows of plain numbers (docs/numerics.md, sections 4 and 5).
  *
- * Pass 1 quantises the rows of x into scratch: codes, then scale and sum of codes of each block. Scratch is cached
- * memory, because the multiply reads codes as scalar operands. Pass 2 streams row tiles of the weights through VTCM; a
+ * Pass 1 brings the rows of x into scratch: codes and records of blocks, and the numbers themselves when a weight has
+ * no codes. Scratch is cached memory, because the multiply reads codes as scalar operands. Pass 2 streams the weights
+ * through VTCM in units: a row tile of an image, or as many rows of plain numbers as the plan says. In a row tile a
  * lane is a weight row, so there is one accumulator per result and blocks go in ascending order, whatever the split.
- * Weight row tiles are dealt to the threads in turn.
+ * Units are dealt to the threads in turn. A matrix of x and its weights' matrices are one such product; batches are
+ * done in turn.
  */
 #include "htp/hvx/hvx_dot.h"
-#include "htp/hvx/hvx_math.h"
+#include "htp/hvx/hvx_dot_float.h"
+#include "htp/hvx/hvx_f32.h"
+#include "htp/hvx/hvx_quantise.h"
 #include "htp/op.h"
 
 #include "wire/format.h"
 #include "wire/image.h"
 
+/* One weight: units from first_unit on are its own. */
+typedef struct weight {
+    const npu_image_format *image; /* NULL: plain numbers */
+    const uint8_t *data;
+    uint8_t *y;
+    uint32_t first_unit, units, unit_rows;
+    uint32_t row_tile_bytes; /* of an image */
+    uint32_t row_bytes;      /* of a plain row in its slot */
+} weight;
+
 typedef struct mul_mat {
     htp_op *o;
     const npu_kernel_mul_mat *k;
+    const uint8_t *x;
     uint32_t first, rows; /* of x in this pass */
     uint32_t k_values;
-    struct {
-        const npu_image_format *format;
-        uint32_t first_tile, tiles, row_tile_bytes;
-    } w[4];
-    uint32_t tiles;
+    weight w[4];
+    uint32_t units;
 } mul_mat;
 
 typedef struct mul_mat_thread {
@@ -40,60 +52,20 @@ static uint8_t *act_row(const mul_mat *m, uint32_t row) {
 static uint32_t load_x(void *job, uint64_t row, uint32_t slot) {
     const mul_mat_thread *t = job;
     const mul_mat *m = t->m;
-    htp_dma_push(t->dma, t->vtcm + slot * m->k->x_slot_bytes, m->o->src_data[0] + (m->first + row) * m->o->src[0].nb[1],
+    htp_dma_push(t->dma, t->vtcm + slot * m->k->x_slot_bytes, m->x + (m->first + row) * m->o->src[0].nb[1],
                  m->k_values * 4);
     return 1;
 }
 
-/* The scale of a block whose largest |x| has these bits; |*inverse| is what its values are multiplied with. */
-static float block_scale(uint32_t most, float *inverse) {
-    *inverse = 0;
-    if (most >= 0x7F800000u) return NPU_F32_NAN; /* Inf or NaN */
-    if (most < 0x0D800000u) return 0;            /* below 2^-100 */
-    float a = npu_bits_float(most);
-    *inverse = 127.0f / a;
-    return a / 127.0f;
-}
-
-/* 32-bit codes of one block; 0 where the scale says that there is nothing to keep. */
-static HVX_Vector block_codes(HVX_Vector x, float inverse) {
-    HVX_Vector limit = Q6_V_vsplat_R(127), least = Q6_V_vsplat_R(-127);
-    if (inverse == 0) return Q6_V_vzero();
-    HVX_Vector c = hvx_f32_to_i32(hvx_f32_mul(x, hvx_f32_splat(inverse)));
-    return Q6_Vw_vmax_VwVw(Q6_Vw_vmin_VwVw(c, limit), least);
-}
-
-static uint32_t largest_bits(HVX_Vector x) {
-    HVX_Vector a = hvx_f32_abs(x);
-    for (int bytes = 64; bytes >= 4; bytes /= 2) a = Q6_Vw_vmax_VwVw(a, Q6_V_vror_VR(a, bytes));
-    return (uint32_t)Q6_R_vextract_VR(a, 0);
-}
-
-/* Four blocks at a time, since that is a vector of codes. Only the last vector of codes may reach past the codes, into
- * the first records: so the blocks go from the last ones to the first, and records follow codes. */
 static void quantise(void *job, uint64_t row, uint32_t slot) {
     const mul_mat_thread *t = job;
-    const mul_mat *m = t->m;
-    const HVX_Vector *x = (const HVX_Vector *)(t->vtcm + slot * m->k->x_slot_bytes);
-    HVX_Vector *codes = (HVX_Vector *)act_row(m, (uint32_t)row), ones = Q6_Vb_vsplat_R(1);
-    htp_act_block *records = (htp_act_block *)(act_row(m, (uint32_t)row) + m->k_values);
-    uint32_t blocks = m->k_values / 32;
-    for (uint32_t b = (blocks + 3) / 4 * 4; b;) {
-        b -= 4;
-        HVX_Vector c[4] = {Q6_V_vzero(), Q6_V_vzero(), Q6_V_vzero(), Q6_V_vzero()};
-        float d[4] = {0}, inverse;
-        uint32_t n = blocks - b < 4 ? blocks - b : 4;
-        for (uint32_t i = 0; i < n; i++) {
-            d[i] = block_scale(largest_bits(x[b + i]), &inverse);
-            c[i] = block_codes(x[b + i], inverse);
-        }
-        HVX_Vector bytes = Q6_Vb_vpack_VhVh_sat(Q6_Vh_vpack_VwVw_sat(c[3], c[2]), Q6_Vh_vpack_VwVw_sat(c[1], c[0]));
-        HVX_Vector sums = Q6_Vw_vrmpy_VubVb(ones, bytes); /* of 4 codes; then of the 8 lanes of a block */
-        for (int shift = 16; shift >= 4; shift /= 2) sums = Q6_Vw_vadd_VwVw(sums, Q6_V_vror_VR(sums, shift));
-        codes[b / 4] = bytes;
-        for (uint32_t i = 0; i < n; i++)
-            records[b + i] = (htp_act_block){Q6_R_vextract_VR(sums, (int32_t)i * 32), d[i]};
-    }
+    const npu_kernel_mul_mat *k = t->m->k;
+    const HVX_Vector *x = (const HVX_Vector *)(t->vtcm + slot * k->x_slot_bytes);
+    uint8_t *act = act_row(t->m, (uint32_t)row);
+    if (k->records_at) htp_quantise(x, t->m->k_values / 32, (HVX_Vector *)act, (htp_act_block *)(act + k->records_at));
+    if (!k->unit_rows) return;
+    HVX_Vector *numbers = (HVX_Vector *)(act + k->numbers_at);
+    for (uint32_t i = 0; i < (t->m->k_values + 31) / 32; i++) numbers[i] = x[i];
 }
 
 static uint32_t store_none(void *job, uint64_t row, uint32_t slot) {
@@ -112,108 +84,155 @@ static void quantise_rows(void *job, unsigned thread) {
 
 /* --- pass 2 --- */
 
-static unsigned weight_of(const mul_mat *m, uint64_t tile) {
-    unsigned w = 0;
-    while (tile >= m->w[w].first_tile + m->w[w].tiles) w++;
+static const weight *weight_of(const mul_mat *m, uint64_t unit) {
+    const weight *w = m->w;
+    while (unit >= w->first_unit + w->units) w++;
     return w;
 }
 
-/* Slots: weights of |depth| tiles, each followed by its bias vector, then results of |depth| tiles. */
+/* Slots: weights of |depth| units, each with its bias at the end, then results of |depth| units. */
 static uint8_t *weight_slot(const mul_mat_thread *t, uint32_t slot) {
     return t->vtcm + slot * t->m->k->weight_slot_bytes;
+}
+static HVX_Vector *bias_slot(const mul_mat_thread *t, uint32_t slot) {
+    return (HVX_Vector *)(weight_slot(t, slot + 1) - NPU_VECTOR_BYTES);
 }
 static uint8_t *out_slot(const mul_mat_thread *t, uint32_t slot) {
     return t->vtcm + t->m->k->head.depth * t->m->k->weight_slot_bytes + slot * t->m->k->out_slot_bytes;
 }
 
-static uint64_t tile_of(const mul_mat_thread *t, uint64_t unit) {
-    return unit * t->m->k->head.threads + t->thread;
+/* A thread's |n|-th unit: the weight, the unit in it, and the rows from |first| on that are there. */
+typedef struct unit {
+    const weight *w;
+    unsigned index; /* of the weight */
+    uint32_t number, first, rows;
+} unit;
+
+static unit unit_of(const mul_mat_thread *t, uint64_t n) {
+    uint64_t at = n * t->m->k->head.threads + t->thread;
+    unit u = {.w = weight_of(t->m, at)};
+    u.index = (unsigned)(u.w - t->m->w);
+    u.number = (uint32_t)at - u.w->first_unit;
+    u.first = u.number * u.w->unit_rows;
+    u.rows = t->m->o->dst[u.index].ne[0] - u.first;
+    if (u.rows > u.w->unit_rows) u.rows = u.w->unit_rows;
+    return u;
 }
 
-static uint32_t columns_of(const mul_mat *m, unsigned w, uint32_t tile) {
-    uint32_t left = m->o->dst[w].ne[0] - tile * 32;
-    return left < 32 ? left : 32;
-}
-
-static uint32_t load_tile(void *job, uint64_t unit, uint32_t slot) {
+static uint32_t load_unit(void *job, uint64_t n, uint32_t slot) {
     const mul_mat_thread *t = job;
     const mul_mat *m = t->m;
-    unsigned w = weight_of(m, tile_of(t, unit));
-    uint32_t tile = (uint32_t)tile_of(t, unit) - m->w[w].first_tile, bytes = m->w[w].row_tile_bytes;
-    htp_dma_push(t->dma, weight_slot(t, slot), m->o->src_data[1 + w] + (uint64_t)tile * bytes, bytes);
-    if (!m->o->src_data[5 + w]) return 1;
-    htp_dma_push(t->dma, weight_slot(t, slot) + bytes, m->o->src_data[5 + w] + (uint64_t)tile * 128,
-                 columns_of(m, w, tile) * 4);
+    unit u = unit_of(t, n);
+    const npu_tensor *w = &m->o->src[1 + u.index];
+    const uint8_t *bias = m->o->src_data[5 + u.index];
+    if (u.w->image)
+        htp_dma_push(t->dma, weight_slot(t, slot), u.w->data + (uint64_t)u.number * u.w->row_tile_bytes,
+                     u.w->row_tile_bytes);
+    else
+        htp_dma_push_2d(t->dma, weight_slot(t, slot), u.w->data + u.first * w->nb[1], m->k_values * (uint32_t)w->nb[0],
+                        u.rows, u.w->row_bytes, w->nb[1]);
+    if (!bias) return 1;
+    htp_dma_push(t->dma, bias_slot(t, slot), bias + (uint64_t)u.first * 4, u.rows * 4);
     return 2;
 }
 
-/* The kernels of a weight type. */
-static htp_dot_fn *const *dots_of(uint32_t type) {
-    static const uint8_t types[HTP_DOT_FORMATS] = {
-        [HTP_DOT_Q4_0] = NPU_TYPE_Q4_0, [HTP_DOT_Q4_1] = NPU_TYPE_Q4_1, [HTP_DOT_Q8_0] = NPU_TYPE_Q8_0};
-    unsigned i = 0;
-    while (i + 1 < HTP_DOT_FORMATS && types[i] != type) i++; /* the checker let only these through */
-    return htp_dot[i];
-}
-
-static void multiply(void *job, uint64_t unit, uint32_t slot) {
-    const mul_mat_thread *t = job;
+static void multiply_image(const mul_mat_thread *t, const weight *w, const uint8_t *tile, HVX_Vector *out) {
     const mul_mat *m = t->m;
-    unsigned w = weight_of(m, tile_of(t, unit));
-    const npu_image_format *f = m->w[w].format;
-    const uint8_t *codes = weight_slot(t, slot), *scales = codes + npu_image_code_bytes(f, m->k_values);
-    const uint8_t *minima = scales + npu_image_scale_bytes(m->k_values);
-    HVX_Vector *out = (HVX_Vector *)out_slot(t, slot);
-    htp_dot_fn *const *dots = dots_of(f->type);
+    htp_dot_fn *const *dots = htp_dot[npu_image_index(w->image)];
+    htp_planes planes;
+    for (unsigned p = 0; p < NPU_IMAGE_PLANES; p++)
+        planes[p] = (const HVX_Vector *)(tile + npu_image_plane_at(w->image, (npu_image_plane)p, m->k_values));
     for (uint32_t row = 0, columns; row < m->rows; row += columns) {
         uint32_t log = m->rows - row >= 4 ? 2 : m->rows - row >= 2 ? 1 : 0;
         htp_act_row x[4];
         columns = 1u << log;
         for (uint32_t c = 0; c < columns; c++) {
             const uint8_t *act = act_row(m, row + c);
-            x[c] = (htp_act_row){(const int8_t *)act, (const htp_act_block *)(act + m->k_values)};
+            x[c] = (htp_act_row){(const int8_t *)act, (const htp_act_block *)(act + m->k->records_at)};
         }
-        dots[log]((const HVX_Vector *)codes, (const HVX_Vector *)scales, (const HVX_Vector *)minima, x,
-                  m->k_values / 32, out + row);
+        dots[log](planes, x, m->k_values / 32, out + row);
     }
-    if (!m->o->src_data[5 + w]) return;
-    HVX_Vector bias = *(const HVX_Vector *)(codes + m->w[w].row_tile_bytes);
+}
+
+static void multiply_numbers(const mul_mat_thread *t, const unit *u, const uint8_t *rows, HVX_Vector *out) {
+    const mul_mat *m = t->m;
+    for (uint32_t row = 0, columns; row < m->rows; row += columns) {
+        const HVX_Vector *x[HTP_DOT_FLOAT_COLUMNS];
+        columns = m->rows - row < HTP_DOT_FLOAT_COLUMNS ? m->rows - row : HTP_DOT_FLOAT_COLUMNS;
+        for (uint32_t c = 0; c < columns; c++) x[c] = (const HVX_Vector *)(act_row(m, row + c) + m->k->numbers_at);
+        htp_dot_float(m->o->src[1 + u->index].type, rows, u->w->row_bytes, u->rows, x, columns, m->k_values, out + row);
+    }
+}
+
+static void multiply(void *job, uint64_t n, uint32_t slot) {
+    const mul_mat_thread *t = job;
+    const mul_mat *m = t->m;
+    unit u = unit_of(t, n);
+    HVX_Vector *out = (HVX_Vector *)out_slot(t, slot);
+    if (u.w->image)
+        multiply_image(t, u.w, weight_slot(t, slot), out);
+    else
+        multiply_numbers(t, &u, weight_slot(t, slot), out);
+    if (!m->o->src_data[5 + u.index]) return;
+    HVX_Vector bias = *bias_slot(t, slot);
     for (uint32_t row = 0; row < m->rows; row++) out[row] = hvx_f32_add(out[row], bias);
 }
 
-static uint32_t store_tile(void *job, uint64_t unit, uint32_t slot) {
+static uint32_t store_unit(void *job, uint64_t n, uint32_t slot) {
     const mul_mat_thread *t = job;
     const mul_mat *m = t->m;
-    unsigned w = weight_of(m, tile_of(t, unit));
-    uint32_t tile = (uint32_t)tile_of(t, unit) - m->w[w].first_tile;
-    const npu_tensor *y = &m->o->dst[w];
-    htp_dma_push_2d(t->dma, m->o->dst_data[w] + m->first * y->nb[1] + (uint64_t)tile * 128, out_slot(t, slot),
-                    columns_of(m, w, tile) * 4, m->rows, y->nb[1], 128);
+    unit u = unit_of(t, n);
+    uint64_t stride = m->o->dst[u.index].nb[1];
+    htp_dma_push_2d(t->dma, u.w->y + m->first * stride + (uint64_t)u.first * 4, out_slot(t, slot), u.rows * 4, m->rows,
+                    stride, NPU_VECTOR_BYTES);
     return 1;
 }
 
-static void multiply_tiles(void *job, unsigned thread) {
+static void multiply_units(void *job, unsigned thread) {
     const mul_mat *m = job;
     mul_mat_thread t = {m, &m->o->session->dma[thread], htp_op_vtcm(m->o, thread), thread};
-    uint32_t threads = m->k->head.threads, mine = (m->tiles + threads - 1 - thread) / threads;
-    htp_pipe pipe = {t.dma, &t, m->k->head.depth, 0, mine, load_tile, multiply, store_tile};
+    uint32_t threads = m->k->head.threads, mine = (m->units + threads - 1 - thread) / threads;
+    htp_pipe pipe = {t.dma, &t, m->k->head.depth, 0, mine, load_unit, multiply, store_unit};
     if (mine) htp_pipe_run(&pipe);
+}
+
+/* Matrix (i2, i3) of x. */
+static void multiply_matrix(mul_mat *m, uint32_t i2, uint32_t i3) {
+    const htp_op *o = m->o;
+    const npu_tensor *x = &o->src[0];
+    m->x = o->src_data[0] + i2 * x->nb[2] + i3 * x->nb[3];
+    for (unsigned i = 0; i < 4; i++) {
+        const npu_tensor *w = &o->src[1 + i], *y = &o->dst[i];
+        if (!o->src_data[1 + i]) continue;
+        m->w[i].data = o->src_data[1 + i];
+        if (!m->w[i].image)
+            m->w[i].data += i2 / (x->ne[2] / w->ne[2]) * w->nb[2] + i3 / (x->ne[3] / w->ne[3]) * w->nb[3];
+        m->w[i].y = o->dst_data[i] + i2 * y->nb[2] + i3 * y->nb[3];
+    }
+    for (m->first = 0; m->first < x->ne[1]; m->first += m->k->m_chunk) {
+        m->rows = x->ne[1] - m->first < m->k->m_chunk ? x->ne[1] - m->first : m->k->m_chunk;
+        htp_pool_run(&o->session->pool, quantise_rows, m, m->rows < m->k->head.threads ? m->rows : m->k->head.threads);
+        htp_pool_run(&o->session->pool, multiply_units, m, m->k->head.threads);
+    }
 }
 
 void htp_mul_mat(htp_op *o) {
     mul_mat m = {.o = o, .k = o->kernel, .k_values = o->src[0].ne[0]};
     for (unsigned i = 0; i < 4; i++) {
-        m.w[i].first_tile = m.tiles;
+        const npu_tensor *w = &o->src[1 + i];
+        m.w[i].first_unit = m.units;
         if (!o->src_data[1 + i]) continue;
-        m.w[i].format = npu_image_format_of(o->src[1 + i].type);
-        m.w[i].tiles = (o->src[1 + i].ne[1] + 31) / 32;
-        m.w[i].row_tile_bytes = npu_image_row_tile_bytes(m.w[i].format, m.k_values);
-        m.tiles += m.w[i].tiles;
+        int tiles = w->layout == NPU_LAYOUT_TILES;
+        m.w[i].unit_rows = tiles ? NPU_TILE_ROWS : m.k->unit_rows;
+        m.w[i].units = (w->ne[1] + m.w[i].unit_rows - 1) / m.w[i].unit_rows;
+        if (tiles) {
+            m.w[i].image = npu_image_format_of(w->type);
+            m.w[i].row_tile_bytes = npu_image_row_tile_bytes(m.w[i].image, m.k_values);
+        } else {
+            m.w[i].row_bytes = npu_round_up(m.k_values * (uint32_t)w->nb[0], NPU_VECTOR_BYTES);
+        }
+        m.units += m.w[i].units;
     }
-    uint32_t rows = o->src[0].ne[1];
-    for (m.first = 0; m.first < rows; m.first += m.k->m_chunk) {
-        m.rows = rows - m.first < m.k->m_chunk ? rows - m.first : m.k->m_chunk;
-        htp_pool_run(&o->session->pool, quantise_rows, &m, m.rows < m.k->head.threads ? m.rows : m.k->head.threads);
-        htp_pool_run(&o->session->pool, multiply_tiles, &m, m.k->head.threads);
-    }
+    for (uint32_t i3 = 0; i3 < o->src[0].ne[3]; i3++)
+        for (uint32_t i2 = 0; i2 < o->src[0].ne[2]; i2++) multiply_matrix(&m, i2, i3);
 }

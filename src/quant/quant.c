@@ -4,7 +4,8 @@
 
 #include "quant/quant_internal.h"
 
-#define BLOCKS(format, quant, d_at, m_at) {npu__dequant_##format, quant, npu__block_##format, d_at, m_at}
+#define BLOCKS(format, quant, d_at, m_at) \
+    { npu__dequant_##format, quant, npu__block_##format, d_at, m_at }
 static const npu_quant quants[NPU_TYPE_LIMIT] = {
     [NPU_TYPE_F32] = {npu__dequant_f32, npu__quant_f32, NULL, -1, -1},
     [NPU_TYPE_F16] = {npu__dequant_f16, npu__quant_f16, NULL, -1, -1},

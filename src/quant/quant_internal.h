@@ -49,9 +49,9 @@ static inline void npu__from_blocks(npu_block_fn *block, int has_min, const void
     }
 }
 
-#define NPU__DEQUANT(format, has_min)                                       \
-    void npu__dequant_##format(const void *src, float *dst, size_t n) {     \
-        npu__from_blocks(npu__block_##format, (has_min), src, dst, n);      \
+#define NPU__DEQUANT(format, has_min)                                   \
+    void npu__dequant_##format(const void *src, float *dst, size_t n) { \
+        npu__from_blocks(npu__block_##format, (has_min), src, dst, n);  \
     }
 
 #endif

@@ -4,9 +4,10 @@
  * 16 of them as in IQ4_NL
  */
 #include "quant/quant_internal.h"
+#include "wire/codebook.h"
 
-/* Part of the format: closer together near zero, where weights are many. */
-static const int8_t levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+#define VALUE(v) v,
+static const int8_t levels[16] = {NPU_CODEBOOK_IQ4(VALUE)};
 
 static void look_up(const uint8_t *p, int8_t q[32]) {
     npu__nibbles(p, q);

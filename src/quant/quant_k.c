@@ -4,8 +4,8 @@
  *   Q4_K  half d; half dmin; 12 bytes of 6-bit scales and minima; 128 bytes of 4-bit values
  *   Q5_K  as Q4_K, with 32 bytes of fifth bits before the values
  *   Q6_K  128 bytes of low halves; 64 bytes of top bit pairs; 16 signed bytes of scale; half d
- * Values: (d * scale) * q, less (dmin * minimum) where there are minima; q is centred in Q3_K and Q6_K. A block of 32 is
- * an eighth of one of 256.
+ * Values: (d * scale) * q, less (dmin * minimum) where there are minima; q is centred in Q3_K and Q6_K. A block of 32
+ * is an eighth of one of 256.
  */
 #include "quant/quant_internal.h"
 
@@ -57,10 +57,8 @@ static void block_q4_q5(const uint8_t *head, const uint8_t *fifth, const uint8_t
                         npu_block *out) {
     int scale, minimum;
     scale_min_q4(head + 4, group, &scale, &minimum);
-    *out = (npu_block){.sub = {scale, scale},
-                       .min = {minimum, minimum},
-                       .d = npu__load_half(head),
-                       .m = -npu__load_half(head + 2)};
+    *out = (npu_block){
+        .sub = {scale, scale}, .min = {minimum, minimum}, .d = npu__load_half(head), .m = -npu__load_half(head + 2)};
     for (size_t j = 0; j < 32; j++) { /* 32 bytes hold two groups */
         int q = values[group / 2 * 32 + j] >> (group % 2 * 4) & 15;
         if (fifth) q |= (fifth[j] >> group & 1) << 4;

@@ -1,9 +1,10 @@
 /* MXFP4 (OCP microscaling): 32 values; one byte of exponent, then 16 bytes, value j in the low and j + 16 in the high
  * half of byte j. A value is a 4-bit float (sign, two bits of exponent, one of fraction) times 2^(exponent - 127). */
 #include "quant/quant_internal.h"
+#include "wire/codebook.h"
 
-/* The sixteen 4-bit floats times two, so that they are whole. */
-static const int8_t doubled[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+#define VALUE(v) v,
+static const int8_t doubled[16] = {NPU_CODEBOOK_MXFP4(VALUE)};
 
 /* 2^(exponent - 128): half of the scale, to go with the doubled values. The two smallest are subnormal; the exponent
  * 255, a NaN in the OCP text, is an ordinary power of two to all who write GGUF files, and so here. */

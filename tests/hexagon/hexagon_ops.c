@@ -66,15 +66,12 @@ static uint16_t add(uint8_t type, uint32_t ne0, uint32_t ne1, uint32_t ne2, uint
         for (uint32_t b = 0; b < ne0 / values; b++) {
             uint8_t *at = p + r * row + (uint64_t)b * block;
             float x = rnd_float();
-            uint16_t h = npu_float_to_half(x);
-            uint16_t scale = npu_float_to_half(x / 64);
-            if (type == NPU_TYPE_F32)
-                memcpy(at, &x, 4);
-            else if (type == NPU_TYPE_F16)
-                memcpy(at, &h, 2);
-            else if (values > 1)
-                memcpy(at, &scale, 2);
-            if (type == NPU_TYPE_Q4_1) memcpy(at + 2, &h, 2);
+            const npu_quant *quant = npu_quant_of(type);
+            uint16_t d = npu_float_to_half(x / 64), m = npu_float_to_half(x);
+            if (format && values == 1) quant->quant(&x, at, 1);
+            if (format && quant->d_at >= 0) memcpy(at + quant->d_at, &d, 2);
+            if (format && quant->m_at >= 0) memcpy(at + quant->m_at, &m, 2);
+            if (type == NPU_TYPE_MXFP4) at[0] = (uint8_t)(116 + rnd() % 9);
         }
     f.used = (f.used + row * ne1 * ne2 + 64 + 255) & ~255ull;
     assert_true(f.used + 4096 < ARENA && f.n < MOST);
@@ -191,11 +188,17 @@ static void list(uint16_t t, uint32_t n, uint32_t limit) {
 
 static void rows(void **state) {
     (void)state;
-    static const uint8_t types[] = {NPU_TYPE_F32, NPU_TYPE_Q4_0, NPU_TYPE_Q4_1, NPU_TYPE_Q8_0};
-    for (unsigned i = 0; i < 4; i++)
-        for (uint32_t k = 32; k < 700; k += 96) {
+    const npu_format *format;
+    for (unsigned i = 0; (format = npu_format_at(i)); i++)
+        for (uint32_t times = 1; times < 24; times = times * 2 + 1) {
+            uint32_t k = format->block_values == 1    ? times * 27
+                         : format->block_values == 32 ? times * 32
+                                                      : times / 3 * 256;
+            if (!k) continue;
             begin(i * 31 + k, NPU_OP_GET_ROWS);
-            f.op.src[0] = i ? add_weight(types[i], k, 70) : add(types[i], k, 70, 1, 4);
+            int plain = format->flags & NPU_FORMAT_FLOAT;
+            f.op.src[0] =
+                plain && times % 2 ? add((uint8_t)format->type, k, 70, 1, 4) : add_weight((uint8_t)format->type, k, 70);
             f.op.src[1] = add(NPU_TYPE_I32, 9, 1, 1, 0);
             list(f.op.src[1], 9, 70);
             f.op.dst[0] = add(NPU_TYPE_F32, k, 9, 1, 4);
@@ -217,25 +220,61 @@ static void rows(void **state) {
     }
 }
 
+static void product(unsigned w, uint8_t type, uint32_t k, uint32_t n, uint32_t m) {
+    f.op.src[1 + w] = add_weight(type, k, n);
+    if (w == 1) f.op.src[5 + w] = add(NPU_TYPE_F32, n, 1, 1, 0);
+    f.op.dst[w] = add(NPU_TYPE_F32, n, m, 1, 4);
+    rows_step(f.op.dst[w], 1);
+}
+
 static void mul_mat(void **state) {
     (void)state;
-    static const uint8_t types[] = {NPU_TYPE_Q4_0, NPU_TYPE_Q4_1, NPU_TYPE_Q8_0};
-    for (unsigned i = 0; i < 3; i++)
-        for (uint32_t k = 32; k < 1000; k += 224)
+    const npu_format *format;
+    for (unsigned i = 0; (format = npu_format_at(i)); i++)
+        for (uint32_t times = 1; times < 12; times = times * 3 + 1)
             for (uint32_t m = 1; m < 40; m = m * 3 + 1) {
+                uint32_t k = format->block_values == 1 ? times * 77 : format->block_values * times;
+                static const uint32_t n[4] = {33, 7, 200, 0};
                 begin(i * 1000 + k + m, NPU_OP_MUL_MAT);
-                uint32_t n[4] = {k % 64 ? 33 : 64, 7, 320, 0};
                 f.op.src[0] = add(NPU_TYPE_F32, k, m, 1, 16);
-                for (unsigned w = 0; w < (k > 256 ? 3u : 1u); w++) {
-                    f.op.src[1 + w] = add_weight(types[i], k, n[w]);
-                    if (w == 1) f.op.src[5 + w] = add(NPU_TYPE_F32, n[w], 1, 1, 0);
-                    f.op.dst[w] = add(NPU_TYPE_F32, n[w], m, 1, 4);
-                    rows_step(f.op.dst[w], 1);
-                }
+                for (unsigned w = 0; w < (times > 1 ? 3u : 1u); w++) product(w, (uint8_t)format->type, k, n[w], m);
                 rows_step(f.op.src[0], 1);
                 f.step.rows[NPU_ROWS_STEP] = m > 3 ? m - 2 : m;
                 run(NPU_OK);
             }
+}
+
+/* Weights of several kinds over one activation; rows so long that a unit has few; values that are not numbers. */
+static void mul_mat_mixed(void **state) {
+    (void)state;
+    static const uint8_t types[4] = {NPU_TYPE_F16, NPU_TYPE_Q4_K, NPU_TYPE_F32, NPU_TYPE_Q6_K};
+    for (uint32_t m = 1; m < 10; m += 4) {
+        uint32_t k = m == 5 ? 16384 : 1280;
+        begin(m, NPU_OP_MUL_MAT);
+        f.op.src[0] = add(NPU_TYPE_F32, k, m, 1, 0);
+        for (unsigned w = 0; w < 4; w++) product(w, types[w], k, 37 + 3 * w, m);
+        rows_step(f.op.src[0], 1);
+        f.step.rows[NPU_ROWS_STEP] = m;
+        run(NPU_OK);
+        if (m > 1) continue;
+        float *x = (float *)(void *)(arenas[0]->data + f.tensors[f.op.src[0]].offset);
+        for (uint32_t i = 0; i < k; i++) x[i] = i / 32 % 2 ? 0 : x[i] * 1e-33f;
+        run(NPU_OK);
+    }
+}
+
+/* Matrices of x by matrices of a weight of plain numbers, which serve several of them. */
+static void mul_mat_batched(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < 6; i++) {
+        uint8_t type = i % 2 ? NPU_TYPE_F16 : NPU_TYPE_F32;
+        uint32_t k = 40 + 33 * i, n = 5 + 17 * i, m = 1 + 2 * i;
+        begin(i + 50, NPU_OP_MUL_MAT);
+        f.op.src[0] = add(NPU_TYPE_F32, k, m, 6, 8);
+        f.op.src[1] = add(type, k, n, i % 3 == 0 ? 6 : i % 3 == 1 ? 2 : 1, 4);
+        f.op.dst[0] = add(NPU_TYPE_F32, n, m, 6, 12);
+        run(NPU_OK);
+    }
 }
 
 static void rope(void **state) {
@@ -330,8 +369,9 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rms_norm), cmocka_unit_test(elementwise), cmocka_unit_test(rows), cmocka_unit_test(mul_mat),
-        cmocka_unit_test(rope),     cmocka_unit_test(flash_attn),  cmocka_unit_test(gemv),
+        cmocka_unit_test(rms_norm), cmocka_unit_test(elementwise),   cmocka_unit_test(rows),
+        cmocka_unit_test(mul_mat),  cmocka_unit_test(mul_mat_mixed), cmocka_unit_test(mul_mat_batched),
+        cmocka_unit_test(rope),     cmocka_unit_test(flash_attn),    cmocka_unit_test(gemv),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -2,6 +2,7 @@
  * is, with integer operations where it has float, which qemu-hexagon lacks. The results mean nothing; the packets of
  * the static count and those that were run can be compared. */
 #define HTP_HVX_DOT_TERM_H
+#define HTP_DOT_AS_REAL /* unrolled as the real build */
 
 #include <stdint.h>
 #include <string.h>
@@ -12,6 +13,12 @@
 
 static inline HVX_VectorPair dot_widen(HVX_Vector h) {
     return Q6_Ww_vmpy_VhVh(h, h);
+}
+static inline HVX_VectorPair dot_widen_bf16(HVX_Vector h) {
+    return dot_widen(h);
+}
+static inline HVX_VectorPair dot_sub_scales(HVX_Vector u, HVX_Vector d, int bias) {
+    return Q6_Ww_vmpy_VhVh(Q6_Vh_vsub_VhVh(u, Q6_Vh_vsplat_R(bias)), d);
 }
 static inline HVX_Vector dot_term(HVX_Vector acc, HVX_Vector sums, HVX_Vector dw, float dx) {
     int32_t bits;

@@ -1,5 +1,6 @@
 """Runs kernel_run.c, the scalar check of htp/hvx, in the native builds and the qemu build of the NPU
 program, and its real build on the model of HVX float."""
+import glob
 import os
 import sys
 import tempfile
@@ -9,8 +10,10 @@ import hvx_build as build
 
 def main():
     qemu = build.qemu()
-    sources = [os.path.join(build.HERE, "kernel_run.c"), os.path.join(build.SOURCE, "htp", "hvx", "hvx_dot.c")]
-    sources.append("-I" + build.SOURCE)
+    tree = lambda pattern: sorted(f for f in glob.glob(os.path.join(build.SOURCE, pattern)) if not f.endswith("_test.c"))
+    sources = [os.path.join(build.HERE, "kernel_run.c"), *tree("htp/hvx/*.c"), *tree("src/quant/*.c")]
+    sources += [*tree("wire/format.c"), *tree("wire/image.c"), *tree("src/target/hexagon/hexagon_repack.c")]
+    sources += ["-I" + os.path.join(build.SOURCE, folder) for folder in ("", "src", "include")]
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "hexagon")
         build.hexagon(["-O2", "-DHTP_BUILD_QEMU", *sources, "-lm"], program)

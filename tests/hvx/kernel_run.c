@@ -7,6 +7,9 @@
 
 #include "htp/hvx/hvx_dot.h"
 #include "htp/hvx/hvx_math.h"
+#include "htp/hvx/hvx_quantise.h"
+#include "quant/quant.h"
+#include "target/hexagon/hexagon_repack.h"
 
 typedef union {
     HVX_Vector v;
@@ -200,77 +203,132 @@ static void check_halves(void) {
 }
 #endif
 
-enum { TILES = 7, K = 32 * TILES, COLUMNS = 4, GUARD = 128 };
-static const struct {
-    const char *name;
-    int bits, offset, has_min;
-} formats[HTP_DOT_FORMATS] = {{"q4_0", 4, 8, 0}, {"q4_1", 4, 0, 1}, {"q8_0", 8, 128, 0}};
+enum { TILES = 24, K = 32 * TILES, COLUMNS = 4, GUARD = 128 };
 
-/* Random weights and activations of one row tile, as the format has them and as the kernel wants them. */
+/* Random weights of one row tile in the format of a file and as the kernels want them, and activations. */
 static struct {
-    uint8_t code[32][K];
-    uint16_t scale[32][TILES], min[32][TILES];
+    uint8_t raw[32][TILES * 40], image[32 * K * 2] __attribute__((aligned(128)));
     int8_t x[COLUMNS][K] __attribute__((aligned(8)));
     htp_act_block blocks[COLUMNS][TILES];
 } data;
-static lanes codes[2 * 4 * TILES + 1], scales[(TILES + 1) / 2], minima[(TILES + 1) / 2], y[COLUMNS + 2];
+static lanes y[COLUMNS + 2];
 
 static uint16_t random_half(void) {
     return npu_float_to_half((float)(int32_t)(next() % 2001 - 1000) * 1e-4f);
 }
 
-static void fill(int f, int tiles) {
-    for (int r = 0; r < 32; r++) {
-        for (int k = 0; k < 32 * tiles; k++) data.code[r][k] = (uint8_t)(next() & ((1 << formats[f].bits) - 1));
-        for (int t = 0; t < tiles; t++) data.scale[r][t] = random_half(), data.min[r][t] = random_half();
-    }
-    for (int c = 0; c < COLUMNS; c++)
-        for (int t = 0; t < tiles; t++) {
-            int sum = 0;
-            for (int k = 32 * t; k < 32 * t + 32; k++)
-                sum += data.x[c][k] = (int8_t)((int)(next() & 3 ? next() % 255 : next() % 2 * 254) - 127);
-            data.blocks[c][t] = (htp_act_block){sum, (float)next() * 0x1p-40f};
+static void fill_blocks(const npu_format *f) {
+    const npu_quant *q = npu_quant_of(f->type);
+    for (int r = 0; r < 32; r++)
+        for (uint32_t b = 0; b < K / f->block_values; b++) {
+            uint8_t *p = data.raw[r] + b * f->block_bytes;
+            uint16_t d = random_half(), m = random_half();
+            for (uint32_t i = 0; i < f->block_bytes; i++) p[i] = (uint8_t)next();
+            if (q->d_at >= 0) memcpy(p + q->d_at, &d, 2);
+            if (q->m_at >= 0) memcpy(p + q->m_at, &m, 2);
+            if (q->d_at < 0) p[0] = (uint8_t)(next() & 15 ? 110 + next() % 20 : next() % 3); /* MXFP4's exponent */
         }
-    memset(codes, 0, sizeof codes);
-    for (int i = 0; i < (TILES + 1) / 2 * 64; i++) scales[i / 64].h[i % 64] = minima[i / 64].h[i % 64] = 0x7e00;
-    for (int r = 0; r < 32; r++) {
-        for (int k = 0; k < 32 * tiles; k++) {
-            int per = formats[f].bits == 4 ? 8 : 4, in = k % per;
-            codes[k / per].b[4 * r + in % 4] |= (uint8_t)(data.code[r][k] << (in < 4 ? 0 : 4));
-        }
-        for (int t = 0; t < tiles; t++)
-            scales[t / 2].h[2 * r + t % 2] = data.scale[r][t], minima[t / 2].h[2 * r + t % 2] = data.min[r][t];
-    }
 }
 
-static float reference(int f, int r, int c, int tiles) {
+static void fill(const npu_image_format *image, int tiles) {
+    const npu_format *f = npu_format_of(image->type);
+    fill_blocks(f);
+    memset(data.image, 0x7e, sizeof data.image);
+    npu_hex_repack(image, data.raw[0], sizeof data.raw[0], 32 * (uint32_t)tiles, 32, 0, 1, data.image);
+    for (int c = 0; c < COLUMNS; c++)
+        for (int t = 0; t < tiles; t++) {
+            int half[2] = {0};
+            for (int k = 0; k < 32; k++) {
+                int q = (int)(next() & 3 ? next() % 255 : next() % 2 * 254) - 127;
+                half[k / 16] += data.x[c][32 * t + k] = (int8_t)q;
+            }
+            float d = (float)next() * 0x1p-40f;
+            data.blocks[c][t] = (htp_act_block){d, d * (float)(half[0] + half[1]), half[0] + half[1], (int16_t)half[0],
+                                                (int16_t)half[1]};
+        }
+}
+
+/* docs/numerics.md, section 5. */
+static float reference(const npu_format *f, int r, int c, int tiles) {
     float acc = 0;
     for (int t = 0; t < tiles; t++) {
-        int sum = 0;
-        for (int k = 32 * t; k < 32 * t + 32; k++) sum += (data.code[r][k] - formats[f].offset) * data.x[c][k];
-        float d = data.blocks[c][t].d, p = npu_half_to_float(data.scale[r][t]) * d;
-        acc = fmaf(p, (float)sum, acc);
-        if (formats[f].has_min) acc = fmaf(npu_half_to_float(data.min[r][t]), d * (float)data.blocks[c][t].sum, acc);
+        const htp_act_block *a = &data.blocks[c][t];
+        int sum[2] = {0}, sixteen = f->group_values == 16;
+        npu_block b;
+        npu_quant_of(f->type)->block(data.raw[r], (size_t)t, &b);
+        for (int k = 0; k < 32; k++) sum[k / 16] += b.q[k] * data.x[c][32 * t + k];
+        float scale = sixteen ? b.d : b.d * (float)b.sub[0], p = scale * a->d;
+        acc = fmaf(p, (float)(sixteen ? b.sub[0] * sum[0] + b.sub[1] * sum[1] : sum[0] + sum[1]), acc);
+        if (!(f->flags & NPU_FORMAT_MIN)) continue;
+        if (sixteen)
+            acc = fmaf(b.m * a->d, (float)(b.min[0] * a->low + b.min[1] * a->high), acc);
+        else
+            acc = fmaf(b.m * (float)b.min[0], a->s, acc);
     }
     return acc;
 }
 
-static void check_dot(int f, int tiles) {
+static void check_dot(unsigned i, int tiles) {
     static const int columns[] = {1, 2, 4};
+    const npu_image_format *image = NULL;
+    for (uint32_t type = 0; !image || npu_image_index(image) != i; type++)
+        if (npu_image_format_of(type)) image = npu_image_format_of(type);
+    const npu_format *f = npu_format_of(image->type);
+    tiles *= f->block_values / 32;
+    if (tiles > TILES) return;
     htp_act_row rows[COLUMNS];
-    fill(f, tiles);
+    htp_planes planes;
+    fill(image, tiles);
+    for (unsigned p = 0; p < NPU_IMAGE_PLANES; p++)
+        planes[p] = (const HVX_Vector *)(data.image + npu_image_plane_at(image, p, 32 * (uint32_t)tiles));
     for (int c = 0; c < COLUMNS; c++) rows[c] = (htp_act_row){data.x[c], data.blocks[c]};
     for (int n = 0; n < 3; n++) {
         memset(y, 0xa5, sizeof y);
-        htp_dot[f][n](&codes[0].v, &scales[0].v, &minima[0].v, rows, (uint32_t)tiles, &y[1].v);
+        htp_dot[i][n](planes, rows, (uint32_t)tiles, &y[1].v);
         for (int c = 0; c < columns[n]; c++) {
             double scale = 0;
             for (int r = 0; r < 32; r++) scale = fmax(scale, fabsf(reference(f, r, c, tiles)));
-            for (int r = 0; r < 32; r++)
-                expect_near(formats[f].name, y[1 + c].f[r], reference(f, r, c, tiles), scale, r);
+            for (int r = 0; r < 32; r++) expect_near(f->name, y[1 + c].f[r], reference(f, r, c, tiles), scale, r);
         }
-        for (int i = 0; i < COLUMNS + 2; i++)
-            if ((i < 1 || i > columns[n]) && y[i].u[7] != 0xa5a5a5a5) printf("wrote vector %d\n", i), failures++;
+        for (int v = 0; v < COLUMNS + 2; v++)
+            if ((v < 1 || v > columns[n]) && y[v].u[7] != 0xa5a5a5a5) printf("wrote vector %d\n", v), failures++;
+    }
+}
+
+/* Rows of x to codes and records, against the rule; blocks of nothing, of infinities and NaNs among them. */
+static void check_quantise(uint32_t blocks) {
+    enum { MOST = 70 };
+    static lanes x[MOST], codes[MOST / 4 + 2];
+    static htp_act_block records[96 + 1] __attribute__((aligned(128)));
+    for (uint32_t b = 0; b < blocks; b++) {
+        uint32_t kind = next() % 12;
+        for (int i = 0; i < 32; i++) x[b].f[i] = (float)(int32_t)(next() << 8) * (kind ? 0x1p-31f : 0x1p-140f);
+        if (kind < 4) x[b].u[next() % 32] = kind == 1 ? 0xff800000 : kind == 2 ? 0x7fc00000 : 0x0d7fffff;
+    }
+    memset(codes, 0xa5, sizeof codes);
+    records[(blocks + 31) / 32 * 32].sum = 77;
+    htp_quantise(&x[0].v, blocks, &codes[0].v, records);
+    if (codes[(blocks + 3) / 4].u[0] != 0xa5a5a5a5 || records[(blocks + 31) / 32 * 32].sum != 77)
+        printf("htp_quantise wrote behind the end\n"), failures++;
+    for (uint32_t b = 0; b < blocks; b++) {
+        uint32_t most = 0;
+        int half[2] = {0};
+        for (int i = 0; i < 32; i++) most = (x[b].u[i] & 0x7fffffff) > most ? x[b].u[i] & 0x7fffffff : most;
+        float a = npu_bits_float(most), d = a / 127.0f, inverse = 127.0f / a;
+        if (most < 0x0d800000) d = inverse = 0;
+        if (most >= 0x7f800000) d = NPU_F32_NAN, inverse = 0;
+        for (int i = 0; i < 32; i++) {
+            int got = (int8_t)codes[b / 4].b[b % 4 * 32 + i], want = inverse == 0 ? 0 : (int)rintf(x[b].f[i] * inverse);
+            half[i / 16] += got;
+#ifdef HTP_BUILD_REAL
+            if (got - want == 1 || want - got == 1) want = got;
+#endif
+            expect("htp_quantise code", (float)got, (float)want, i);
+        }
+        expect_near("htp_quantise d", records[b].d, d, d, (int)b);
+        expect_near("htp_quantise s", records[b].s, d * (float)(half[0] + half[1]), d * 4064, (int)b);
+        if (records[b].sum != half[0] + half[1] || records[b].low != half[0] || records[b].high != half[1])
+            printf("htp_quantise: sums of block %u\n", b), failures++;
     }
 }
 
@@ -288,7 +346,8 @@ int main(int argc, char **argv) {
         check_integers();
         check_exp();
         if (i % 4 == 0)
-            for (int f = 0; f < HTP_DOT_FORMATS; f++) check_dot(f, 1 + i / 4 % TILES);
+            for (unsigned f = 0; f < NPU_IMAGE_COUNT; f++) check_dot(f, 1 + i / 4 % 7);
+        if (i % 4 == 1) check_quantise(1 + next() % 70);
     }
     printf("%d failures\n", failures);
     return failures != 0;

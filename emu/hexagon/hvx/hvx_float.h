@@ -89,6 +89,13 @@ HVX_FN HVX_Vector Q6_Vsf_vmin_VsfVsf(HVX_Vector Vu, HVX_Vector Vv) {
 HVX_FN HVX_Vector Q6_Vsf_equals_Vw(HVX_Vector Vu) {
     return hvx_ieee_from_w(Vu);
 }
+/* To nearest even: by the nearest float, which has more bits than a half word. */
+HVX_FN HVX_Vector Q6_Vhf_vcvt_Vh(HVX_Vector Vu) {
+    hvx_w D;
+    hvx_v U = {Vu};
+    HVX_LOOP(32, D.v[0].sf[i] = U.h[2 * i], D.v[1].sf[i] = U.h[2 * i + 1])
+    return hvx_ieee_to_hf(D.w);
+}
 HVX_FN HVX_VectorPair Q6_Wsf_vcvt_Vhf(HVX_Vector Vu) {
     return hvx_ieee_from_hf(Vu);
 }

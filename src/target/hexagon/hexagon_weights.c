@@ -58,7 +58,7 @@ static bool grow(npu_hex_target *t, uint32_t more) {
 
 void npu_hex_weight_layout(npu_tensor *t) {
     const npu_image_format *f = npu_image_format_of(t->type);
-    if (f && t->ne[0] % NPU_TILE_K == 0 && t->ne[0] && t->ne[0] <= NPU_IMAGE_MAX_K && t->ne[2] == 1 && t->ne[3] == 1) {
+    if (f && npu_image_fits(f, t->ne[0]) && t->ne[2] == 1 && t->ne[3] == 1) {
         t->layout = NPU_LAYOUT_TILES;
         memset(t->nb, 0, sizeof t->nb);
     }
@@ -75,7 +75,8 @@ static bool wanted(item *it) {
         it->bytes = npu_image_bytes(npu_image_format_of(t->type), t->ne[0], t->ne[1]);
     else
         it->bytes = it->w.bytes;
-    return t->layout == NPU_LAYOUT_TILES || t->type == NPU_TYPE_F32;
+    const npu_format *f = npu_format_of(t->type);
+    return t->layout == NPU_LAYOUT_TILES || (f && f->flags & NPU_FORMAT_FLOAT);
 }
 
 static npu_status collect_layer(items *list, const npu_hex_target *t, unsigned layer, const npu_weight_source *source,

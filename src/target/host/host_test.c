@@ -167,7 +167,8 @@ static void files_are_not_written(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_runs_and_keeps_to_its_rows),
-        cmocka_unit_test(bad_batches_are_refused),    cmocka_unit_test(gemv_is_a_product),
+        cmocka_unit_test(bad_batches_are_refused),
+        cmocka_unit_test(gemv_is_a_product),
         cmocka_unit_test(files_are_not_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
