@@ -58,7 +58,7 @@ static int compare(npu_model *model, const char *const *settings, const char *co
     if (same) use_device(&params, argv, recover, SECONDS);
     npu_status status = here && there ? request(model, &params, here, &err) : NPU_NO_MEMORY;
     int bad = status == NPU_OK ? 0 : wrong("the reference", status, &err);
-    use_device(&params, argv, settings, atof(argv[4]));
+    use_device(&params, argv, settings, strtod(argv[4], NULL));
     uint64_t start = npu_clock_ns();
     if (!bad) {
         memset(&err, 0, sizeof err);
