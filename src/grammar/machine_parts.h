@@ -54,8 +54,14 @@ enum {
     NPU__FRAMES_MAX = 1 << 22,
 };
 
-npu_status npu__machine_no_memory(npu_error *err);
-npu_status npu__machine_too_many(npu_error *err);
+static inline npu_status npu__machine_no_memory(npu_error *err) {
+    return npu_fail(err, NPU_NO_MEMORY, "grammar.no_memory", "no memory for the grammar's states");
+}
+
+static inline npu_status npu__machine_too_many(npu_error *err) {
+    return npu_fail(err, NPU_RANGE, "grammar.states", "the schema leaves too many ways open at once");
+}
+
 bool npu__machine_room(void *list, uint32_t n, uint32_t *capacity, size_t item); /* for one more; false: no memory */
 
 npu_status npu__machine_push(npu__machine *m, npu__frame f, uint32_t *out, npu_error *err);

@@ -4,14 +4,6 @@
 
 #include "grammar/machine_parts.h"
 
-npu_status npu__machine_no_memory(npu_error *err) {
-    return npu_fail(err, NPU_NO_MEMORY, "grammar.no_memory", "no memory for the grammar's states");
-}
-
-npu_status npu__machine_too_many(npu_error *err) {
-    return npu_fail(err, NPU_RANGE, "grammar.states", "the schema leaves too many ways open at once");
-}
-
 bool npu__machine_room(void *list, uint32_t n, uint32_t *capacity, size_t item) {
     if (n < *capacity) return true;
     uint32_t more = *capacity * 2 + 64;
