@@ -48,7 +48,7 @@ static void print_overview(FILE *out) {
     }
     fprintf(out, "\nnpu COMMAND --help lists a command's flags. Exit codes: 0 done, 1 failed, 2 usage, 3 refused "
                  "(file, plan, target),\n"
-                 "4 no device, 5 device failed, 6 cancelled.\n");
+                 "4 no device, 5 device failed, 6 cancelled; npu gate: 16 + the gates that failed.\n");
 }
 
 /* A standard stream that the caller closed must not become the number of a file that is opened later: then a result
