@@ -114,7 +114,7 @@ static void fifth_command_waits(void **state) {
     pthread_t thread;
     void *result;
     (void)state;
-    kit_set("fault", "cmd@1=delay:200000");
+    kit_set("fault", "cmd@1=delay:1000000");
     kit_open(&k);
     kit_run_open(&k, &kit_small, NULL, &r);
     unsigned long long before = kit_get("commands");
@@ -172,7 +172,7 @@ static void buffer_closed_in_flight(void **state) {
     struct kit_run r;
     uint64_t seq;
     (void)state;
-    kit_set("fault", "cmd@1=delay:100000");
+    kit_set("fault", "cmd@1=delay:700000");
     kit_open(&k);
     kit_run_open(&k, &kit_small, NULL, &r);
     assert_int_equal(kit_submit(&r, 0, &seq), 0);

@@ -8,7 +8,7 @@
 static uint32_t spoilt(void (*spoil)(struct kit_run *r, uint32_t *words), bool stays) {
     struct kit k;
     struct kit_run r;
-    kit_set("watchdog", "150");
+    kit_set("watchdog", "1000");
     kit_open(&k);
     kit_run_open(&k, &kit_small, NULL, &r);
     uint32_t *w = (uint32_t *)(void *)r.cmd[0].data;
