@@ -5,8 +5,8 @@
 
 #include "target/host/matmul/matmul_tile_avx512.h"
 
+#include "target/host/matmul/matmul_float.h"
 #include "target/host/matmul/matmul_formats.h"
-#include "wire/half.h"
 
 /* numerics.md §5. No clamp: |x * id| <= 127 * (1 + 2^-22), which rounds to 127 at most. */
 static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
@@ -17,22 +17,14 @@ static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
         __m512i top = _mm512_max_epu32(_mm512_and_si512(_mm512_castps_si512(x0), no_sign),
                                        _mm512_and_si512(_mm512_castps_si512(x1), no_sign));
         uint32_t most = _mm512_reduce_max_epu32(top);
-        memset(a, 0, sizeof *a);
-        if (most >= 0x7F800000u) a->d = a->s = npu_bits_float(0x7FC00000u);
-        if (most >= 0x7F800000u || most < 0x0D800000u) continue; /* 2^-100 */
+        if (!begin_act(a, most)) continue;
         float amax = npu_bits_float(most);
         __m512 id = _mm512_set1_ps(127.0f / amax);
         __m512i q0 = _mm512_cvtps_epi32(_mm512_mul_ps(x0, id)), q1 = _mm512_cvtps_epi32(_mm512_mul_ps(x1, id));
         _mm_storeu_si128((__m128i *)a->q, _mm512_cvtepi32_epi8(q0));
         _mm_storeu_si128((__m128i *)(a->q + 16), _mm512_cvtepi32_epi8(q1));
         int32_t b0 = _mm512_reduce_add_epi32(q0), b1 = _mm512_reduce_add_epi32(q1);
-        a->d = amax / 127.0f;
-        a->s = a->d * (float)(b0 + b1);
-        a->b0 = (int16_t)b0;
-        a->b1 = (int16_t)b1;
-        a->n = -128 * (b0 + b1);
-        a->n_low = -128 * b0;
-        a->n_high = -128 * b1;
+        end_act(a, amax, b0, b1);
     }
 }
 
@@ -75,8 +67,7 @@ NPU_INLINE void dot_tile(const npu_mm_dot *dot, uint32_t n, uint32_t m, int rows
         __m128 v4 = _mm_add_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));
         v4 = _mm_add_ps(v4, _mm_movehl_ps(v4, v4));
         float y = _mm_cvtss_f32(_mm_add_ss(v4, _mm_movehdup_ps(v4)));
-        uint32_t row = dot->first + n + (uint32_t)r;
-        dot->y[m + (uint32_t)c][row] = dot->bias ? y + dot->bias[row] : y;
+        put_dot(dot, n + (uint32_t)r, m + (uint32_t)c, y);
     }
 }
 
@@ -96,7 +87,7 @@ static void widen_f16(const void *src, float *dst, size_t n) {
     size_t i = 0;
     for (; i + 16 <= n; i += 16)
         _mm512_storeu_ps(dst + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p + 2 * i))));
-    for (; i < n; i++) dst[i] = npu_half_to_float((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+    widen_f16_rest(p, dst, i, n);
 }
 
 static void widen_bf16(const void *src, float *dst, size_t n) {
@@ -106,7 +97,7 @@ static void widen_bf16(const void *src, float *dst, size_t n) {
         __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(p + 2 * i)));
         _mm512_storeu_ps(dst + i, _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16)));
     }
-    for (; i < n; i++) dst[i] = npu_bf16_to_float((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+    widen_bf16_rest(p, dst, i, n);
 }
 
 static const npu_mm_kernels kernels = {quantise, formats, dot, widen_f16, widen_bf16};

@@ -4,10 +4,8 @@
 #define NPU_MATMUL_FLOAT_AVX2_H
 
 #include <immintrin.h>
-#include <string.h>
 
-#include "target/host/matmul/matmul.h"
-#include "wire/half.h"
+#include "target/host/matmul/matmul_float.h"
 
 static int32_t sum8(__m256i v) {
     __m128i s = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
@@ -29,9 +27,7 @@ static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
         __m128i most4 = _mm_max_epu32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1));
         most4 = _mm_max_epu32(most4, _mm_shuffle_epi32(most4, 0x4E));
         uint32_t most = (uint32_t)_mm_cvtsi128_si32(_mm_max_epu32(most4, _mm_shuffle_epi32(most4, 0xB1)));
-        memset(a, 0, sizeof *a);
-        if (most >= 0x7F800000u) a->d = a->s = npu_bits_float(0x7FC00000u);
-        if (most >= 0x7F800000u || most < 0x0D800000u) continue; /* 2^-100 */
+        if (!begin_act(a, most)) continue;
         float amax = npu_bits_float(most);
         __m256 id = _mm256_set1_ps(127.0f / amax);
         for (int i = 0; i < 4; i++) q[i] = _mm256_cvtps_epi32(_mm256_mul_ps(v[i], id));
@@ -39,13 +35,7 @@ static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
         __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7); /* undoes what packing does to the halves */
         _mm256_storeu_si256((__m256i *)a->q, _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order));
         int32_t b0 = sum8(_mm256_add_epi32(q[0], q[1])), b1 = sum8(_mm256_add_epi32(q[2], q[3]));
-        a->d = amax / 127.0f;
-        a->s = a->d * (float)(b0 + b1);
-        a->b0 = (int16_t)b0;
-        a->b1 = (int16_t)b1;
-        a->n = -128 * (b0 + b1);
-        a->n_low = -128 * b0;
-        a->n_high = -128 * b1;
+        end_act(a, amax, b0, b1);
     }
 }
 
@@ -67,12 +57,7 @@ NPU_INLINE void dot_tile(const npu_mm_dot *dot, uint32_t n, uint32_t m, int colu
     for (int c = 0; c < columns; c++) {
         float lanes[32];
         for (int h = 0; h < 4; h++) _mm256_storeu_ps(lanes + 8 * h, acc[c][h]);
-        for (uint32_t i = k; i < dot->k; i++)
-            lanes[i - k] = __builtin_fmaf(w[i], dot->x[m + (uint32_t)c][i], lanes[i - k]);
-        for (int h = 16; h; h /= 2)
-            for (int j = 0; j < h; j++) lanes[j] = lanes[j] + lanes[j + h];
-        uint32_t row = dot->first + n;
-        dot->y[m + (uint32_t)c][row] = dot->bias ? lanes[0] + dot->bias[row] : lanes[0];
+        end_dot(dot, n, m + (uint32_t)c, k, lanes);
     }
 }
 
@@ -89,7 +74,7 @@ static void widen_f16(const void *src, float *dst, size_t n) {
     size_t i = 0;
     for (; i + 8 <= n; i += 8)
         _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 2 * i))));
-    for (; i < n; i++) dst[i] = npu_half_to_float((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+    widen_f16_rest(p, dst, i, n);
 }
 
 static void widen_bf16(const void *src, float *dst, size_t n) {
@@ -99,7 +84,7 @@ static void widen_bf16(const void *src, float *dst, size_t n) {
         __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(p + 2 * i)));
         _mm256_storeu_ps(dst + i, _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16)));
     }
-    for (; i < n; i++) dst[i] = npu_bf16_to_float((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+    widen_bf16_rest(p, dst, i, n);
 }
 
 #endif

@@ -4,10 +4,8 @@
 #define NPU_MATMUL_FLOAT_NEON_H
 
 #include <arm_neon.h>
-#include <string.h>
 
-#include "target/host/matmul/matmul.h"
-#include "wire/half.h"
+#include "target/host/matmul/matmul_float.h"
 
 /* numerics.md §5. No clamp: |x * id| <= 127 * (1 + 2^-22), which rounds to 127 at most. */
 static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
@@ -20,9 +18,7 @@ static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
             top = vmaxq_u32(top, vandq_u32(vreinterpretq_u32_f32(v[i]), vdupq_n_u32(0x7FFFFFFFu)));
         }
         uint32_t most = vmaxvq_u32(top);
-        memset(a, 0, sizeof *a);
-        if (most >= 0x7F800000u) a->d = a->s = npu_bits_float(0x7FC00000u);
-        if (most >= 0x7F800000u || most < 0x0D800000u) continue; /* 2^-100 */
+        if (!begin_act(a, most)) continue;
         float amax = npu_bits_float(most), id = 127.0f / amax;
         int32x4_t low = vdupq_n_s32(0), high = low;
         for (int i = 0; i < 8; i += 2) {
@@ -35,13 +31,7 @@ static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
             }
         }
         int32_t b0 = vaddvq_s32(low), b1 = vaddvq_s32(high);
-        a->d = amax / 127.0f;
-        a->s = a->d * (float)(b0 + b1);
-        a->b0 = (int16_t)b0;
-        a->b1 = (int16_t)b1;
-        a->n = -128 * (b0 + b1);
-        a->n_low = -128 * b0;
-        a->n_high = -128 * b1;
+        end_act(a, amax, b0, b1);
     }
 }
 
@@ -62,13 +52,7 @@ NPU_INLINE void dot_tile(const npu_mm_dot *dot, uint32_t n, uint32_t m, int colu
     for (int c = 0; c < columns; c++) {
         float lanes[32];
         for (int h = 0; h < 8; h++) vst1q_f32(lanes + 4 * h, acc[c][h]);
-        for (uint32_t i = k; i < dot->k; i++) {
-            lanes[i - k] = __builtin_fmaf(w[i], dot->x[m + (uint32_t)c][i], lanes[i - k]);
-        }
-        for (int h = 16; h; h /= 2)
-            for (int j = 0; j < h; j++) lanes[j] = lanes[j] + lanes[j + h];
-        uint32_t row = dot->first + n;
-        dot->y[m + (uint32_t)c][row] = dot->bias ? lanes[0] + dot->bias[row] : lanes[0];
+        end_dot(dot, n, m + (uint32_t)c, k, lanes);
     }
 }
 
@@ -84,12 +68,12 @@ static void widen_f16(const void *src, float *dst, size_t n) {
     const uint8_t *p = src;
     size_t i = 0;
     for (; i + 4 <= n; i += 4) vst1q_f32(dst + i, vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(p + 2 * i))));
-    for (; i < n; i++) dst[i] = npu_half_to_float((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+    widen_f16_rest(p, dst, i, n);
 }
 
 static void widen_bf16(const void *src, float *dst, size_t n) {
     const uint8_t *p = src;
-    for (size_t i = 0; i < n; i++) dst[i] = npu_bf16_to_float((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+    widen_bf16_rest(p, dst, 0, n);
 }
 
 #endif
