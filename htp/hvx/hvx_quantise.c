@@ -12,7 +12,7 @@
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
 
-enum { GROUP = 32 };
+enum { GROUP = 32, BAD_SCALE = 0x7FC00000 }; /* of blocks that hold an infinity or a NaN */
 
 /* The larger of lanes l and l + 16, of |a| in even lanes and of |b| in odd ones. Five rounds of it bring the maxima of
  * 32 vectors into one, in order when each round pairs vectors whose numbers differ in one bit, the highest first. */
@@ -37,14 +37,30 @@ INLINE HVX_Vector largest_32(const HVX_Vector *x) {
     return larger(largest_16(x), largest_16(x + 1));
 }
 
-/* Four blocks to bytes in order; their values times |inverse|, nothing of them where |keep| is 0. */
+/* Two blocks times their inverses, to the nearest, as 16-bit codes in order. Real builds between: in 65536ths, so that
+ * the upper half of a word is the code and nothing is asked of how the conversion rounds. */
+#if defined HTP_BUILD_REAL && __HVX_ARCH__ >= 73 && __HVX_ARCH__ < 79
+enum { INVERSE_TIMES = 65536 };
+INLINE HVX_Vector fixed_point(HVX_Vector x, float inverse) {
+    HVX_Vector w = Q6_Vw_equals_Vsf(hvx_f32_mul(x, hvx_f32_splat(inverse)));
+    return Q6_Vw_vadd_VwVw(w, Q6_V_vsplat_R(INVERSE_TIMES / 2));
+}
+INLINE HVX_Vector two_blocks(HVX_Vector a, HVX_Vector b, const float *inverse) {
+    return Q6_Vh_vpacko_VwVw(fixed_point(b, inverse[1]), fixed_point(a, inverse[0]));
+}
+#else
+enum { INVERSE_TIMES = 1 };
+INLINE HVX_Vector two_blocks(HVX_Vector a, HVX_Vector b, const float *inverse) {
+    return Q6_Vh_vpack_VwVw_sat(hvx_f32_to_i32(hvx_f32_mul(b, hvx_f32_splat(inverse[1]))),
+                                hvx_f32_to_i32(hvx_f32_mul(a, hvx_f32_splat(inverse[0]))));
+}
+#endif
+
+/* Four blocks to bytes in order; nothing of them where |keep| is 0. */
 INLINE HVX_Vector four_blocks(const HVX_Vector *x, const float *inverse, const int32_t *keep) {
     HVX_Vector c[4];
-    UNROLL for (int i = 0; i < 4; i++) {
-        HVX_Vector clean = Q6_V_vand_VV(x[i], Q6_V_vsplat_R(keep[i]));
-        c[i] = hvx_f32_to_i32(hvx_f32_mul(clean, hvx_f32_splat(inverse[i])));
-    }
-    return Q6_Vb_vpack_VhVh_sat(Q6_Vh_vpack_VwVw_sat(c[3], c[2]), Q6_Vh_vpack_VwVw_sat(c[1], c[0]));
+    UNROLL for (int i = 0; i < 4; i++) c[i] = Q6_V_vand_VV(x[i], Q6_V_vsplat_R(keep[i]));
+    return Q6_Vb_vpack_VhVh_sat(two_blocks(c[2], c[3], inverse + 2), two_blocks(c[0], c[1], inverse));
 }
 
 /* Neighbouring words of both, |a| first, added. */
@@ -62,7 +78,8 @@ INLINE HVX_VectorPair half_sums(const HVX_Vector *sums_of_4) {
 
 INLINE void store_records(HVX_Vector d, HVX_VectorPair sums, HVX_Vector *out) {
     HVX_Vector low = Q6_V_lo_W(sums), high = Q6_V_hi_W(sums), sum = Q6_Vw_vadd_VwVw(low, high);
-    HVX_Vector s = hvx_f32_mul(d, hvx_f32_from_i32(sum));
+    HVX_Vector s = hvx_f32_mul(d, hvx_f32_from_i32(sum)), bad = Q6_V_vsplat_R(BAD_SCALE);
+    s = Q6_V_vmux_QVV(Q6_Q_vcmp_eq_VwVw(d, bad), bad, s); /* not every float format of the hardware has NaNs */
     HVX_VectorPair first = Q6_W_vshuff_VVR(s, d, -4);
     HVX_VectorPair second = Q6_W_vshuff_VVR(Q6_Vh_vshuffe_VhVh(high, low), sum, -4);
     HVX_VectorPair a = Q6_W_vshuff_VVR(Q6_V_lo_W(second), Q6_V_lo_W(first), -8);
@@ -79,10 +96,10 @@ INLINE HVX_Vector scales(HVX_Vector most, float *inverse, int32_t *keep) {
     HVX_VectorPred bad = Q6_Q_vcmp_gt_VwVw(most, infinite), none = Q6_Q_vcmp_gt_VwVw(small, most); /* below 2^-100 */
     HVX_VectorPred skip = Q6_Q_or_QQ(bad, none);
     HVX_Vector a = Q6_V_vmux_QVV(skip, c127, most), zero = Q6_V_vzero();
-    *(HVX_Vector *)inverse = hvx_f32_div(c127, a);
+    *(HVX_Vector *)inverse = hvx_f32_div(hvx_f32_splat(127.0f * INVERSE_TIMES), a);
     *(HVX_Vector *)keep = Q6_V_vmux_QVV(skip, zero, Q6_V_vsplat_R(-1));
     HVX_Vector d = Q6_V_vmux_QVV(none, zero, hvx_f32_div(a, c127));
-    return Q6_V_vmux_QVV(bad, Q6_V_vsplat_R(0x7FC00000), d);
+    return Q6_V_vmux_QVV(bad, Q6_V_vsplat_R(BAD_SCALE), d);
 }
 
 /* |vectors| of codes are wanted; the other blocks of the last group are zeros. */

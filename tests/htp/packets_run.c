@@ -5,7 +5,7 @@
 
 #include "htp/hvx/hvx_dot.h"
 
-enum { SHORT = 8, LONG = 40, COLUMNS = 4 }; /* tiles */
+enum { SHORT = 16, LONG = 48, COLUMNS = 4 }; /* tiles */
 
 /* Control register 20 into r0, by its encoding: assemblers know no name for it. */
 static uint32_t packets_run(void) {

@@ -18,7 +18,7 @@ LEVELS = [
     ("baseline", "-O2", []),
     ("avx2", "-O3 " + AVX2, ["avx2", "fma", "f16c"]),
     ("avx512", "-O3 " + AVX512 + " -mavx512vnni", ["avx512bw", "avx512_vnni"]),
-    ("sanitized", "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all", []),
+    ("sanitized", "-O1 -DNPU_NO_INLINE -fsanitize=address,undefined -fno-sanitize-recover=all", []),
 ]
 
 

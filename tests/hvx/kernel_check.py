@@ -21,7 +21,7 @@ def main():
         for label, program in build.native(["-DHTP_BUILD_NATIVE", *sources], folder):
             print(f"{label}:", build.run(program + ["2000"]).strip())
         for arch in ("68", "73", "79") if build.FULL else ("73",):
-            flags = ["-DHTP_BUILD_REAL", "-D__HVX_ARCH__=" + arch]
+            flags = ["-DHTP_BUILD_REAL", "-DNPU_NO_INLINE", "-D__HVX_ARCH__=" + arch]
             label, program = next(build.native(flags + sources, folder))
             print(f"real build of v{arch} on the model, {label}:", build.run(program + ["400"]).strip())
 

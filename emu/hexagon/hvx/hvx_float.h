@@ -89,6 +89,11 @@ HVX_FN HVX_Vector Q6_Vsf_vmin_VsfVsf(HVX_Vector Vu, HVX_Vector Vv) {
 HVX_FN HVX_Vector Q6_Vsf_equals_Vw(HVX_Vector Vu) {
     return hvx_ieee_from_w(Vu);
 }
+/* Towards zero, which is a guess; callers must not depend on it. */
+HVX_V_V(Q6_Vw_equals_Vsf, 32,
+        D.w[i] = U.sf[i] >= 0x1p31f   ? INT32_MAX
+                 : U.sf[i] > -0x1p31f ? (int32_t)U.sf[i]
+                                      : INT32_MIN)
 /* To nearest even: by the nearest float, which has more bits than a half word. */
 HVX_FN HVX_Vector Q6_Vhf_vcvt_Vh(HVX_Vector Vu) {
     hvx_w D;
