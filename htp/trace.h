@@ -35,7 +35,7 @@ typedef struct htp_tracer {
 } htp_tracer;
 
 #ifdef HTP_NO_TRACE
-#define HTP_TRACED(trace) 0
+#define HTP_TRACED(trace) ((void)(trace), 0)
 #else
 #define HTP_TRACED(trace) ((trace) != 0)
 #endif

@@ -2,3 +2,4 @@
 npu_python_test(htp_elf htp/htp_elf.py TIMEOUT 1800)
 npu_python_test(htp_builtins htp/builtins_check.py)
 npu_python_test(htp_packets ../scripts/htp-packets --qemu)
+npu_python_test(hexagon_trace_cost htp/trace_cost.py TIMEOUT 900)

@@ -20,7 +20,12 @@ enum { VTCM_BYTES = 8 << 20, THREADS = 3 };
 size_t loopback_buffer_bytes(int fd);
 
 /* Below 4 GiB, between guard pages: a step outside is a fault. */
+#ifdef __hexagon__
+enum { PAGE = 65536 };
+#define MAP_32BIT 0
+#else
 enum { PAGE = 4096 };
+#endif
 static void *low_map(size_t bytes, int fd) {
     bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
     uint8_t *p = mmap(NULL, bytes + 2 * PAGE, PROT_NONE, MAP_32BIT | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
