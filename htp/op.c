@@ -1,6 +1,8 @@
 /* The op table, and the pipeline that most ops are made of. */
 #include "htp/op.h"
 
+#include "htp/memory.h"
+
 static htp_op_fn *const ops[NPU_OP_CODE_LIMIT] = {
 #define NPU_OP(NAME, code, name, in_min, in_max, out, params, family, nmse, text) [code] = htp_##family,
 #include "wire/npu_ops.def"
@@ -8,6 +10,13 @@ static htp_op_fn *const ops[NPU_OP_CODE_LIMIT] = {
 
 htp_op_fn *htp_op_find(uint32_t code) {
     return code < NPU_OP_CODE_LIMIT ? ops[code] : 0;
+}
+
+void htp_op_refresh(const htp_op *o, const void *address, uint64_t bytes) {
+    htp_trace *trace = htp_trace_of(&o->session->tracer, 0);
+    uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
+    htp_memory_refresh(address, bytes);
+    if (HTP_TRACED(trace)) htp_trace_add(trace, NPU_TRACE_L2FLUSH, begin, (uint32_t)bytes);
 }
 
 void htp_op_fail(htp_op *o, uint32_t code, uint32_t index) {

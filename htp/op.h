@@ -26,6 +26,9 @@ htp_op_fn *htp_op_find(uint32_t code);
 
 void htp_op_fail(htp_op *o, uint32_t code, uint32_t index);
 
+/* Makes what the host wrote there visible to scalar loads; on the main thread. */
+void htp_op_refresh(const htp_op *o, const void *address, uint64_t bytes);
+
 /* Whether any thread has failed so far. */
 static inline int htp_op_failed(const htp_op *o) {
     return __atomic_load_n(&o->code, __ATOMIC_RELAXED) != NPU_WIRE_OK;

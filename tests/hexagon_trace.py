@@ -121,7 +121,7 @@ def check_device(top, model_ops):
                 ops = [o for o in batch.children if o.category == "op" and o.notes["op"] == s.notes["op"]]
                 assert ops[0].begin <= s.begin + 1000 and s.end <= ops[0].end + 1000, f"{track}: {s.name} outside its op"
     assert max(covered) >= 0.9, f"ops cover {covered} of their batches"  # the machine may interrupt one
-    wanted = {"batch", "work", "HVX_COMP", "DMA in", "DMA out", "DMA wait", "FENCE", "map"}
+    wanted = {"batch", "work", "HVX_COMP", "DMA in", "DMA out", "DMA wait", "FENCE", "L2FLUSH", "map"}
     assert wanted <= set(kinds), f"no {wanted - set(kinds)} in {kinds}"
     assert any(t.startswith("worker") for _, t in top), "no worker's track"
     print(f"{len(host)} batches: {dict(kinds)}")

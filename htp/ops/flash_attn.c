@@ -238,7 +238,7 @@ static void run_tasks(void *job, unsigned thread) {
 /* A private copy of the spans. 0 when one leaves the cache or the mask. */
 static int take_spans(htp_op *o, uint32_t rows, int32_t *spans) {
     uint32_t most = o->src_data[4] ? o->src[4].ne[0] : INT32_MAX;
-    htp_memory_refresh(o->src_data[3], (rows - 1) * o->src[3].nb[1] + 8);
+    htp_op_refresh(o, o->src_data[3], (rows - 1) * o->src[3].nb[1] + 8);
     for (uint32_t row = 0; row < rows; row++) {
         int32_t *s = spans + 2 * (uint64_t)row;
         htp_copy(s, o->src_data[3] + row * o->src[3].nb[1], 8);
@@ -263,8 +263,8 @@ void htp_flash_attn(htp_op *o) {
     if (!take_spans(o, a.rows, spans)) return;
     for (uint32_t h = 0; h < q->ne[1]; h++) slopes[h] = npu_alibi_slope(&p->alibi, p->max_bias, h, q->ne[1]);
     for (uint32_t row = 0; row < a.rows; row++)
-        htp_memory_refresh(o->src_data[0] + row * q->nb[2], (q->ne[1] - 1) * q->nb[1] + a.d * 4);
-    if (o->src_data[5]) htp_memory_refresh(o->src_data[5], (uint64_t)o->src[5].ne[0] * 4);
+        htp_op_refresh(o, o->src_data[0] + row * q->nb[2], (q->ne[1] - 1) * q->nb[1] + a.d * 4);
+    if (o->src_data[5]) htp_op_refresh(o, o->src_data[5], (uint64_t)o->src[5].ne[0] * 4);
     a.tasks = (a.rows + a.k->rows - 1) / a.k->rows * o->src[1].ne[1];
     htp_pool_run(&o->session->pool, run_tasks, &a, a.k->head.threads);
 }

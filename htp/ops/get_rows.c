@@ -2,7 +2,6 @@
 #include "htp/hvx/hvx_codes.h"
 #include "htp/hvx/hvx_convert.h"
 #include "htp/hvx/hvx_math.h"
-#include "htp/memory.h"
 #include "htp/op.h"
 
 #include "wire/format.h"
@@ -171,6 +170,6 @@ void htp_get_rows(htp_op *o) {
     r.load = tiles ? load_lists : load_row;
     r.compute = tiles ? dequantise : copy ? nothing : convert;
     r.store = copy ? store_loaded : store;
-    htp_memory_refresh(o->src_data[1], r.rows * 4);
+    htp_op_refresh(o, o->src_data[1], r.rows * 4);
     htp_rows_run(&r);
 }

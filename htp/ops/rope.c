@@ -1,6 +1,5 @@
 /* ROPE_TABLE and ROPE. A unit of ROPE is one token: all its heads and its row of the table. */
 #include "htp/hvx/hvx_math.h"
-#include "htp/memory.h"
 #include "htp/op.h"
 
 static uint32_t load_nothing(const htp_rows *r, const htp_unit *u, htp_dma *dma, uint8_t *const in[2]) {
@@ -29,8 +28,8 @@ void htp_rope_table(htp_op *o) {
     r.load = load_nothing;
     r.compute = make_table;
     r.out_value_bytes = 4;
-    htp_memory_refresh(o->src_data[0], r.rows * 4);
-    htp_memory_refresh(o->src_data[1], (uint64_t)o->src[1].ne[0] * 4);
+    htp_op_refresh(o, o->src_data[0], r.rows * 4);
+    htp_op_refresh(o, o->src_data[1], (uint64_t)o->src[1].ne[0] * 4);
     htp_rows_run(&r);
 }
 

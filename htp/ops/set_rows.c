@@ -1,6 +1,5 @@
 /* SET_ROWS: rows converted into cells of a state. Cells are outside values, each checked before it is touched. */
 #include "htp/hvx/hvx_convert.h"
-#include "htp/memory.h"
 #include "htp/op.h"
 
 static void convert(const htp_rows *r, const htp_unit *u, const uint8_t *const in[NPU_ROWS_IN], uint8_t *out,
@@ -25,6 +24,6 @@ static uint32_t load_row(const htp_rows *r, const htp_unit *u, htp_dma *dma, uin
 void htp_set_rows(htp_op *o) {
     htp_rows r = {.o = o, .k = o->kernel, .rows = o->src[0].ne[1], .row_values = o->src[0].ne[0]};
     r.load = load_row, r.compute = convert, r.store = store_cell;
-    htp_memory_refresh(o->src_data[1], r.rows * 4);
+    htp_op_refresh(o, o->src_data[1], r.rows * 4);
     htp_rows_run(&r);
 }

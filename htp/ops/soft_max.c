@@ -1,7 +1,6 @@
 /* SOFT_MAX: a row and its mask's row through VTCM (docs/numerics.md §6). */
 #include "htp/hvx/hvx_convert.h"
 #include "htp/hvx/hvx_math.h"
-#include "htp/memory.h"
 #include "htp/op.h"
 
 #include "wire/alibi.h"
@@ -91,7 +90,7 @@ void htp_soft_max(htp_op *o) {
     if (o->src_data[1] && o->src[1].type == NPU_TYPE_F16) r.in_value_bytes[1] = 2;
     for (uint32_t h = 0; h < o->dst[0].ne[2]; h++)
         slopes[h] = npu_alibi_slope(&p->alibi, p->max_bias, h, o->src[0].ne[2]);
-    if (o->src_data[2]) htp_memory_refresh(o->src_data[2], (uint64_t)o->src[2].ne[0] * 4);
+    if (o->src_data[2]) htp_op_refresh(o, o->src_data[2], (uint64_t)o->src[2].ne[0] * 4);
     r.compute = softmax;
     htp_rows_run(&r);
 }
