@@ -89,7 +89,7 @@ static message packet(void) {
 
 static void finish(message *m, FILE *out) {
     while (m->depth) close_message(m);
-    fwrite(m->bytes, 1, m->used, out);
+    (void)fwrite(m->bytes, 1, m->used, out); /* a failure stays in the file: ferror tells npu_trace_end_file */
 }
 
 void npu_perfetto_start(FILE *out) {

@@ -14,7 +14,7 @@ typedef enum npu_perfetto_type {
     NPU_PERFETTO_INSTANT = 3
 } npu_perfetto_type;
 
-/* |*written| false is a failure of |out|. Text that does not fit into a packet is cut. */
+/* A failure to write stays in |out| (ferror). Text that does not fit into a packet is cut. */
 void npu_perfetto_start(FILE *out);
 void npu_perfetto_group(FILE *out, uint64_t uuid, uint32_t number, const char *name);
 void npu_perfetto_track(FILE *out, uint64_t uuid, uint64_t parent, uint32_t order, const char *name);
