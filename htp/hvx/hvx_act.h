@@ -6,8 +6,7 @@
 
 /* x / (1 + exp(-t)) */
 static inline HVX_Vector hvx_f32_gated(HVX_Vector x, HVX_Vector minus_t) {
-    HVX_Vector e = hvx_f32_exp(hvx_f32_capped(minus_t));
-    return hvx_f32_div(x, hvx_f32_add(hvx_f32_splat(1.0f), e));
+    return hvx_f32_over_one_plus(x, hvx_f32_exp(minus_t));
 }
 
 static inline HVX_Vector hvx_f32_silu(HVX_Vector x) {
@@ -22,12 +21,21 @@ static inline HVX_Vector hvx_f32_gelu_quick(HVX_Vector x) {
     return hvx_f32_gated(x, hvx_f32_mul(hvx_f32_splat(-1.702f), x));
 }
 
+#ifdef HTP_BUILD_REAL
+/* 0.5 (1 + tanh(u)) = 1 / (1 + exp(-2u)): one division less, and nothing cancels for x below 0. */
+static inline HVX_Vector hvx_f32_gelu(HVX_Vector x) {
+    HVX_Vector t = Q6_Vqf32_vmpy_VsfVsf(hvx_f32_mul(x, x), hvx_f32_splat(-2 * 0.044715f * 0.79788456f));
+    t = Q6_Vsf_equals_Vqf32(Q6_Vqf32_vadd_Vqf32Vsf(t, hvx_f32_splat(-2 * 0.79788456f)));
+    return hvx_f32_gated(x, hvx_f32_mul(x, t));
+}
+#else
 static inline HVX_Vector hvx_f32_gelu(HVX_Vector x) {
     HVX_Vector t = hvx_f32_mul(x, x);
     HVX_Vector u = hvx_f32_fma(hvx_f32_mul(hvx_f32_splat(0.044715f), t), x, x);
     HVX_Vector y = hvx_f32_add(hvx_f32_splat(1.0f), hvx_f32_tanh(hvx_f32_mul(u, hvx_f32_splat(0.79788456f))));
     return hvx_f32_mul(hvx_f32_mul(hvx_f32_splat(0.5f), x), y);
 }
+#endif
 
 static inline HVX_Vector hvx_f32_gelu_erf(HVX_Vector x) {
     HVX_Vector y = hvx_f32_add(hvx_f32_splat(1.0f), hvx_f32_erf(hvx_f32_mul(x, hvx_f32_splat(0.70710678f))));

@@ -11,7 +11,10 @@ uint32_t hvx_convert_bytes(uint32_t type, uint32_t n) {
                                                           : 2 * n;
 }
 
-static void from_f16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32_t vectors) {
+/* Functions of their own, so that scripts/htp-packets finds their loops. */
+#define HOT __attribute__((noinline)) static
+
+HOT void from_f16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32_t vectors) {
     for (uint32_t i = 0; i + 1 < vectors; i += 2) {
         HVX_VectorPair w = hvx_f32_from_half(x[i / 2]);
         y[i] = Q6_V_lo_W(w);
@@ -20,7 +23,7 @@ static void from_f16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint3
     if (vectors % 2) y[vectors - 1] = Q6_V_lo_W(hvx_f32_from_half(x[vectors / 2]));
 }
 
-static void from_bf16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32_t vectors) {
+HOT void from_bf16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32_t vectors) {
     for (uint32_t i = 0; i < vectors; i += 2) {
         HVX_VectorPair w = Q6_Wuw_vunpack_Vuh(x[i / 2]);
         y[i] = Q6_Vw_vasl_VwR(Q6_V_lo_W(w), 16);
@@ -51,7 +54,7 @@ void hvx_convert_to_f32(uint32_t type, const uint8_t *in, HVX_Vector *y, uint32_
         for (uint32_t i = 0; i < vectors; i++) y[i] = x[i];
 }
 
-static void to_f16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32_t vectors) {
+HOT void to_f16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32_t vectors) {
     for (uint32_t i = 0; i + 1 < vectors; i += 2) y[i / 2] = hvx_f32_to_half(Q6_W_vcombine_VV(x[i + 1], x[i]));
     if (vectors % 2) y[vectors / 2] = hvx_f32_to_half(Q6_W_vcombine_VV(Q6_V_vzero(), x[vectors - 1]));
 }
@@ -64,7 +67,7 @@ static HVX_Vector narrow_bf16(HVX_Vector x) {
     return Q6_Vuw_vlsr_VuwR(Q6_V_vmux_QVV(nan, Q6_V_vor_VV(x, Q6_V_vsplat_R(0x400000)), rounded), 16);
 }
 
-static void to_bf16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32_t vectors) {
+HOT void to_bf16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32_t vectors) {
     for (uint32_t i = 0; i < vectors; i += 2) {
         HVX_Vector high = i + 1 < vectors ? narrow_bf16(x[i + 1]) : Q6_V_vzero();
         y[i / 2] = Q6_Vh_vpacke_VwVw(high, narrow_bf16(x[i]));

@@ -26,16 +26,6 @@ static inline HVX_VectorPred hvx_f32_below(HVX_Vector size, float limit) {
     return Q6_Q_vcmp_gt_VwVw(hvx_f32_splat(limit), size);
 }
 
-/* For exponentials that become divisors: the real build's division has no use for infinity. What lies above the cap
- * makes no difference to the quotient beyond its own last place; elsewhere nothing is capped. */
-static inline HVX_Vector hvx_f32_capped(HVX_Vector x) {
-#ifdef HTP_BUILD_REAL
-    return hvx_f32_min(x, hvx_f32_splat(86.0f));
-#else
-    return x;
-#endif
-}
-
 #ifdef HTP_BUILD_QEMU
 
 /* A lane at a time: there every vector operation would go through memory. */
@@ -53,31 +43,80 @@ HVX_F32_LANE_BY_LANE(hvx_f32_erf, npu_erff)
 
 #else
 
-/* t = n ln 2 + r, n whole, |r| <= ln 2 / 2; gives r, and n where a float's exponent is. */
-static inline HVX_Vector hvx_f32_exp_reduce(HVX_Vector t, HVX_Vector *exponent) {
-#if defined HTP_BUILD_REAL && __HVX_ARCH__ < 79
-    /* In qf32 the difference would keep the error of its operands, up to 2^-17. So with integers: t in units of 2^-24,
-     * times log2(e) / 2 in units of 2^-31, which gives t / ln 2 in units of 2^-23. */
-    HVX_Vector log2e = Q6_V_vsplat_R(0x5c551d95), ln2 = hvx_f32_splat(0x1.62e43p-24f), sign = Q6_Vw_vasr_VwR(t, 31);
+#ifdef HTP_BUILD_REAL
+
+static inline HVX_Vector hvx_qf32_splat(float x) {
+    return Q6_Vqf32_vadd_VsfVsf(hvx_f32_splat(x), Q6_V_vzero());
+}
+static inline HVX_Vector hvx_qf32_fma(HVX_Vector a, HVX_Vector b, HVX_Vector c) {
+    return Q6_Vqf32_vadd_Vqf32Vqf32(Q6_Vqf32_vmpy_Vqf32Vqf32(a, b), c);
+}
+/* c in sf. */
+static inline HVX_Vector hvx_qf32_fma_sf(HVX_Vector a, HVX_Vector b, HVX_Vector c) {
+    return Q6_Vqf32_vadd_Vqf32Vsf(Q6_Vqf32_vmpy_Vqf32Vqf32(a, b), c);
+}
+
+/* t / ln 2 in units of 2^-23, |t| < 128. By integers: in qf32 a reduction by multiples of ln 2 would keep the error of
+ * its operands, up to 2^-17. t in units of 2^-24 times log2(e) / 2 in units of 2^-31. */
+static inline HVX_Vector hvx_exp_log2(HVX_Vector t) {
+    HVX_Vector log2e = Q6_V_vsplat_R(0x5c551d95), sign = Q6_Vw_vasr_VwR(t, 31), size = hvx_f32_abs(t);
     HVX_Vector m = Q6_V_vor_VV(Q6_V_vand_VV(t, Q6_V_vsplat_R(0x7fffff)), Q6_V_vsplat_R(0x800000));
-    HVX_Vector power = Q6_Vuw_vlsr_VuwR(Q6_Vw_vasl_VwR(t, 1), 24);
-    HVX_Vector shift = Q6_Vw_vmax_VwVw(Q6_Vw_vsub_VwVw(power, Q6_V_vsplat_R(126)), Q6_V_vsplat_R(-31));
-    HVX_Vector fixed = Q6_Vw_vsub_VwVw(Q6_V_vxor_VV(Q6_Vw_vasl_VwVw(m, shift), sign), sign);
-    HVX_Vector y = Q6_Vw_vmpyoacc_VwVwVh_s1_sat_shift(Q6_Vw_vmpye_VwVuh(fixed, log2e), fixed, log2e);
-    HVX_Vector n = Q6_Vw_vasr_VwR(Q6_Vw_vadd_VwVw(y, Q6_V_vsplat_R(1 << 22)), 23);
-    *exponent = Q6_Vw_vasl_VwR(n, 23);
-    return hvx_f32_mul(hvx_f32_from_i32(Q6_Vw_vsub_VwVw(y, *exponent)), ln2);
-#else
-    HVX_Vector magic = hvx_f32_splat(NPU_ROUND_MAGIC), rounded = hvx_f32_fma(t, hvx_f32_splat(NPU_LOG2E), magic);
-    HVX_Vector n = hvx_f32_sub(rounded, magic), r = hvx_f32_fma(n, hvx_f32_splat(-NPU_LN2_HI), t);
-    *exponent = Q6_Vw_vasl_VwR(rounded, 23); /* nothing of the magic number is in the bits that stay */
-    return hvx_f32_fma(n, hvx_f32_splat(-NPU_LN2_LO), r);
-#endif
+    HVX_Vector shift = Q6_Vw_vsub_VwVw(Q6_Vuw_vlsr_VuwR(size, 23), Q6_V_vsplat_R(126));
+    HVX_Vector fixed = Q6_Vw_vasl_VwVw(m, Q6_Vw_vmax_VwVw(shift, Q6_V_vsplat_R(-31)));
+    fixed = Q6_Vw_vsub_VwVw(Q6_V_vxor_VV(fixed, sign), sign);
+    return Q6_Vw_vmpyoacc_VwVwVh_s1_sat_shift(Q6_Vw_vmpye_VwVuh(fixed, log2e), fixed, log2e);
+}
+
+/* 2 to the power of |y|, in units of 2^-23 and from -129 to 129. The exponent is whole, the rest r ln 2 goes through
+ * exp's polynomial in qf32: ((C4 r^2 + C3 r + C2) r^2 + C1 r + C0) r^2 + (r + 1), short chains side by side. No operand
+ * there cancels another, so what is not normalised loses no more than a rounding would. */
+static inline HVX_Vector hvx_exp_power(HVX_Vector y) {
+    HVX_Vector exponent = Q6_Vw_vadd_VwVw(y, Q6_V_vsplat_R(1 << 22));
+    exponent = Q6_V_vand_VV(exponent, Q6_V_vsplat_R((int32_t)0xff800000u));
+    HVX_Vector r = hvx_f32_from_i32(Q6_Vw_vsub_VwVw(y, exponent));
+    r = Q6_Vqf32_vmpy_VsfVsf(r, hvx_f32_splat(0x1.62e43p-24f));
+    HVX_Vector rr = Q6_Vqf32_vmpy_Vqf32Vqf32(r, r), whole = Q6_Vqf32_vadd_Vqf32Vsf(r, hvx_f32_splat(1.0f));
+    HVX_Vector p = hvx_qf32_fma_sf(hvx_qf32_splat(NPU_EXP_C3), r, hvx_f32_splat(NPU_EXP_C2));
+    HVX_Vector low = hvx_qf32_fma_sf(hvx_qf32_splat(NPU_EXP_C1), r, hvx_f32_splat(NPU_EXP_C0));
+    p = hvx_qf32_fma(hvx_qf32_fma(hvx_qf32_fma(hvx_qf32_splat(NPU_EXP_C4), rr, p), rr, low), rr, whole);
+    /* Out of the range of an exponent the bits are a negative word, or one above infinity's. */
+    p = Q6_Vw_vadd_VwVw(Q6_Vsf_equals_Vqf32(p), exponent);
+    return Q6_Vw_vmin_VwVw(Q6_Vw_vmax_VwVw(p, Q6_V_vzero()), hvx_f32_splat(NPU_F32_INF));
 }
 
 static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
-    HVX_Vector least = hvx_f32_splat(NPU_EXP_MIN), most = hvx_f32_splat(NPU_EXP_MAX), zero = Q6_V_vzero(), exponent;
-    HVX_Vector t = hvx_f32_min(hvx_f32_max(x, least), most), r = hvx_f32_exp_reduce(t, &exponent);
+    HVX_Vector t = hvx_f32_min(hvx_f32_max(x, hvx_f32_splat(-89.0f)), hvx_f32_splat(89.0f));
+    HVX_VectorPred nan = Q6_Q_vcmp_gt_VwVw(hvx_f32_abs(x), hvx_f32_splat(NPU_F32_INF));
+    return Q6_V_vmux_QVV(nan, x, hvx_exp_power(hvx_exp_log2(t)));
+}
+
+/* x / (1 + e), e >= 0, in qf32 and with the divisor's sign turned: a Newton step for 1 / b is r (2 - b r). The first
+ * guess is hvx_f32_div's, of the negative divisor's bits. The division has no use for infinity: above 2^120 the
+ * quotient of a number of any use is nothing, and so it becomes. */
+static inline HVX_Vector hvx_f32_over_one_plus(HVX_Vector x, HVX_Vector e) {
+    HVX_Vector two = hvx_f32_splat(2.0f), most = hvx_f32_splat(0x1p120f);
+    HVX_Vector b = Q6_Vqf32_vsub_VsfVsf(hvx_f32_splat(-1.0f), hvx_f32_min(e, most)), bits = Q6_Vsf_equals_Vqf32(b);
+    HVX_Vector guess = Q6_Vw_vsub_VwVw(Q6_V_vsplat_R((int32_t)(0x7ef311c7u + 0x80000000u)), bits);
+    HVX_Vector r = Q6_Vsf_equals_Vqf32(Q6_Vqf32_vadd_Vqf32Vsf(Q6_Vqf32_vmpy_VsfVsf(bits, guess), two));
+    r = Q6_Vqf32_vmpy_VsfVsf(guess, r);
+    r = Q6_Vqf32_vmpy_Vqf32Vqf32(r, hvx_qf32_fma_sf(b, r, two));
+    r = Q6_Vqf32_vmpy_Vqf32Vqf32(r, hvx_qf32_fma_sf(b, r, two));
+    return Q6_Vsf_equals_Vqf32(Q6_Vqf32_vmpy_VsfVsf(x, Q6_Vsf_equals_Vqf32(r)));
+}
+
+#else
+
+static inline HVX_Vector hvx_f32_over_one_plus(HVX_Vector x, HVX_Vector e) {
+    return hvx_f32_div(x, hvx_f32_add(e, hvx_f32_splat(1.0f)));
+}
+
+static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
+    HVX_Vector least = hvx_f32_splat(NPU_EXP_MIN), most = hvx_f32_splat(NPU_EXP_MAX), zero = Q6_V_vzero();
+    HVX_Vector t = hvx_f32_min(hvx_f32_max(x, least), most);
+    HVX_Vector magic = hvx_f32_splat(NPU_ROUND_MAGIC), rounded = hvx_f32_fma(t, hvx_f32_splat(NPU_LOG2E), magic);
+    HVX_Vector n = hvx_f32_sub(rounded, magic), r = hvx_f32_fma(n, hvx_f32_splat(-NPU_LN2_HI), t);
+    HVX_Vector exponent = Q6_Vw_vasl_VwR(rounded, 23); /* nothing of the magic number is in the bits that stay */
+    r = hvx_f32_fma(n, hvx_f32_splat(-NPU_LN2_LO), r);
     HVX_Vector p = hvx_f32_fma(hvx_f32_splat(NPU_EXP_C4), r, hvx_f32_splat(NPU_EXP_C3));
     p = hvx_f32_fma(p, r, hvx_f32_splat(NPU_EXP_C2));
     p = hvx_f32_fma(p, r, hvx_f32_splat(NPU_EXP_C1));
@@ -94,6 +133,8 @@ static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
     /* The exponent would turn the bits of a NaN into anything. */
     return Q6_V_vmux_QVV(Q6_Q_vcmp_gt_VwVw(hvx_f32_abs(x), Q6_V_vsplat_R(0x7F800000)), x, y);
 }
+
+#endif
 
 static inline HVX_Vector hvx_f32_log(HVX_Vector x) {
     static const float c[] = {NPU_LOG_C0, NPU_LOG_C1, NPU_LOG_C2, NPU_LOG_C3, NPU_LOG_C4,
@@ -118,8 +159,8 @@ static inline HVX_Vector hvx_f32_tanh(HVX_Vector x) {
     static const float c[] = {NPU_TANH_C0, NPU_TANH_C1, NPU_TANH_C2, NPU_TANH_C3, NPU_TANH_C4};
     HVX_Vector t = hvx_f32_abs(x), z = hvx_f32_mul(x, x), one = hvx_f32_splat(1.0f);
     HVX_Vector small = hvx_f32_fma(hvx_f32_poly(z, c, 5), hvx_f32_mul(z, t), t);
-    HVX_Vector e = hvx_f32_add(hvx_f32_exp(hvx_f32_capped(hvx_f32_add(t, t))), one);
-    HVX_Vector large = hvx_f32_sub(one, hvx_f32_div(hvx_f32_splat(2.0f), e));
+    HVX_Vector e = hvx_f32_exp(hvx_f32_add(t, t));
+    HVX_Vector large = hvx_f32_sub(one, hvx_f32_over_one_plus(hvx_f32_splat(2.0f), e));
     return hvx_f32_with_sign(Q6_V_vmux_QVV(hvx_f32_below(t, NPU_TANH_SPLIT), small, large), x);
 }
 

@@ -42,9 +42,51 @@ static uint32_t load_token(const htp_rows *r, const htp_unit *u, htp_dma *dma, u
 }
 
 /* (x0, x1) turned by (c, s), 32 pairs. */
-static void turn(HVX_Vector x0, HVX_Vector x1, HVX_Vector c, HVX_Vector s, HVX_Vector *y0, HVX_Vector *y1) {
+#ifdef HTP_BUILD_REAL
+static inline void turn(HVX_Vector x0, HVX_Vector x1, HVX_Vector c, HVX_Vector s, HVX_Vector *y0, HVX_Vector *y1) {
+    HVX_Vector minus = hvx_f32_negate(s);
+    *y0 = Q6_Vsf_equals_Vqf32(Q6_Vqf32_vadd_Vqf32Vqf32(Q6_Vqf32_vmpy_VsfVsf(x0, c), Q6_Vqf32_vmpy_VsfVsf(x1, minus)));
+    *y1 = Q6_Vsf_equals_Vqf32(Q6_Vqf32_vadd_Vqf32Vqf32(Q6_Vqf32_vmpy_VsfVsf(x0, s), Q6_Vqf32_vmpy_VsfVsf(x1, c)));
+}
+#else
+static inline void turn(HVX_Vector x0, HVX_Vector x1, HVX_Vector c, HVX_Vector s, HVX_Vector *y0, HVX_Vector *y1) {
     *y0 = hvx_f32_fma(x0, c, hvx_f32_negate(hvx_f32_mul(x1, s)));
     *y1 = hvx_f32_fma(x0, s, hvx_f32_mul(x1, c));
+}
+#endif
+
+/* The same 32 pairs of every head, where they are whole vectors: (i, i + P), |gap| vectors apart, or neighbours. */
+__attribute__((noinline)) static void turn_heads(const HVX_Vector *restrict x, HVX_Vector *restrict y, HVX_Vector c,
+                                                 HVX_Vector s, uint32_t heads, uint32_t stride, uint32_t gap) {
+    HVX_F32_UNROLL for (uint32_t h = 0; h < heads; h++)
+        turn(x[h * stride], x[h * stride + gap], c, s, &y[h * stride], &y[h * stride + gap]);
+}
+
+__attribute__((noinline)) static void turn_heads_pairs(const HVX_Vector *restrict x, HVX_Vector *restrict y,
+                                                       HVX_Vector c, HVX_Vector s, uint32_t heads, uint32_t stride) {
+    HVX_F32_UNROLL for (uint32_t h = 0; h < heads; h++) {
+        HVX_VectorPair xs = Q6_W_vdeal_VVR(x[h * stride + 1], x[h * stride], -4);
+        HVX_Vector y0, y1;
+        turn(Q6_V_lo_W(xs), Q6_V_hi_W(xs), c, s, &y0, &y1);
+        HVX_VectorPair ys = Q6_W_vshuff_VVR(y1, y0, -4);
+        y[h * stride] = Q6_V_lo_W(ys);
+        y[h * stride + 1] = Q6_V_hi_W(ys);
+    }
+}
+
+/* Heads and pairs of whole vectors. */
+static void turn_vectors(const HVX_Vector *x, HVX_Vector *y, const HVX_Vector *table, uint32_t heads, uint32_t d,
+                         uint32_t pairs, int neox) {
+    uint32_t width = d / 32, half = pairs / 32;
+    for (uint32_t i = 0; i < half; i++) {
+        HVX_VectorPair cs = Q6_W_vdeal_VVR(table[2 * i + 1], table[2 * i], -4);
+        if (neox)
+            turn_heads(x + i, y + i, Q6_V_lo_W(cs), Q6_V_hi_W(cs), heads, width, half);
+        else
+            turn_heads_pairs(x + 2 * i, y + 2 * i, Q6_V_lo_W(cs), Q6_V_hi_W(cs), heads, width);
+    }
+    for (uint32_t h = 0; h < heads; h++)
+        for (uint32_t i = 2 * half; i < width; i++) y[h * width + i] = x[h * width + i];
 }
 
 /* Whole vectors are stored in ascending order of places: what one writes too much the next one, or the next head,
@@ -80,12 +122,18 @@ static void turn_head(const float *x, float *y, const HVX_Vector *table, uint32_
     for (uint32_t i = 2 * pairs; i < d; i += 32) hvx_f32_store(y + i, hvx_f32_load(x + i));
 }
 
-static void rotate(const htp_rows *r, const htp_unit *u, const uint8_t *const in[2], uint8_t *out, uint8_t *work) {
+static void rotate(const htp_rows *r, const htp_unit *u, const uint8_t *const in[NPU_ROWS_IN], uint8_t *out,
+                   uint8_t *work) {
     uint32_t d = r->o->src[0].ne[0], heads = r->o->src[0].ne[1], pairs = r->o->src[1].ne[0] / 2;
+    int neox = r->o->op->params.rope.mode == NPU_ROPE_NEOX;
+    const HVX_Vector *table = (const HVX_Vector *)in[1];
     (void)u, (void)work;
+    if (d % 32 == 0 && pairs % 32 == 0) {
+        turn_vectors((const HVX_Vector *)in[0], (HVX_Vector *)out, table, heads, d, pairs, neox);
+        return;
+    }
     for (uint32_t h = 0; h < heads; h++)
-        turn_head((const float *)in[0] + (uint64_t)h * d, (float *)out + (uint64_t)h * d, (const HVX_Vector *)in[1], d,
-                  pairs, r->o->op->params.rope.mode == NPU_ROPE_NEOX);
+        turn_head((const float *)in[0] + (uint64_t)h * d, (float *)out + (uint64_t)h * d, table, d, pairs, neox);
 }
 
 static uint32_t store_token(const htp_rows *r, const htp_unit *u, htp_dma *dma, const uint8_t *out) {
