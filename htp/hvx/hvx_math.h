@@ -26,6 +26,12 @@ static inline HVX_VectorPred hvx_f32_below(HVX_Vector size, float limit) {
     return Q6_Q_vcmp_gt_VwVw(hvx_f32_splat(limit), size);
 }
 
+#ifndef HTP_BUILD_REAL
+static inline HVX_Vector hvx_f32_over_one_plus(HVX_Vector x, HVX_Vector e) {
+    return hvx_f32_div(x, hvx_f32_add(e, hvx_f32_splat(1.0f)));
+}
+#endif
+
 #ifdef HTP_BUILD_QEMU
 
 /* A lane at a time: there every vector operation would go through memory. */
@@ -105,10 +111,6 @@ static inline HVX_Vector hvx_f32_over_one_plus(HVX_Vector x, HVX_Vector e) {
 }
 
 #else
-
-static inline HVX_Vector hvx_f32_over_one_plus(HVX_Vector x, HVX_Vector e) {
-    return hvx_f32_div(x, hvx_f32_add(e, hvx_f32_splat(1.0f)));
-}
 
 static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
     HVX_Vector least = hvx_f32_splat(NPU_EXP_MIN), most = hvx_f32_splat(NPU_EXP_MAX), zero = Q6_V_vzero();
