@@ -9,9 +9,11 @@
  */
 #include "quant/quant_internal.h"
 
-/* Value j of bit pairs: 32 bytes hold 128 values, each pair 32 values on. */
-static int pair_of(const uint8_t *p, size_t j) {
-    return p[j / 128 * 32 + j % 32] >> (j % 128 / 32 * 2) & 3;
+/* The bit pairs of an eighth: 32 bytes hold 128 values, each pair 32 values on. */
+static void pairs_of(const uint8_t *p, size_t eighth, int8_t q[32]) {
+    const uint8_t *from = p + eighth / 4 * 32;
+    unsigned shift = eighth % 4 * 2;
+    for (int j = 0; j < 32; j++) q[j] = (int8_t)(from[j] >> shift & 3);
 }
 
 void npu__block_q2_k(const uint8_t *row, size_t b, npu_block *out) {
@@ -20,7 +22,7 @@ void npu__block_q2_k(const uint8_t *row, size_t b, npu_block *out) {
                        .min = {scales[0] >> 4, scales[1] >> 4},
                        .d = npu__load_half(p + 80),
                        .m = -npu__load_half(p + 82)};
-    for (size_t j = 0; j < 32; j++) out->q[j] = (int8_t)pair_of(p + 16, b % 8 * 32 + j);
+    pairs_of(p + 16, b % 8, out->q);
 }
 
 /* The j-th of 16 6-bit scales: low halves in 8 bytes (scales 8 to 15 in their high halves), top bit pairs in 4 more. */
@@ -34,10 +36,9 @@ void npu__block_q3_k(const uint8_t *row, size_t b, npu_block *out) {
     size_t group = b % 8;
     *out = (npu_block){.sub = {scale_q3(p + 96, group * 2), scale_q3(p + 96, group * 2 + 1)},
                        .d = npu__load_half(p + 108)};
-    for (size_t j = 0; j < 32; j++) { /* a clear third bit means minus four */
-        int top = p[j] >> group & 1;
-        out->q[j] = (int8_t)(pair_of(p + 32, group * 32 + j) - (top ? 0 : 4));
-    }
+    pairs_of(p + 32, group, out->q);
+    for (size_t j = 0; j < 32; j++) /* a clear third bit means minus four */
+        out->q[j] = (int8_t)(out->q[j] + (p[j] >> group & 1) * 4 - 4);
 }
 
 /* The j-th of 8 6-bit scales and minima: four of each in the low six bits of 8 bytes; the others have their low halves
@@ -59,11 +60,9 @@ static void block_q4_q5(const uint8_t *head, const uint8_t *fifth, const uint8_t
     scale_min_q4(head + 4, group, &scale, &minimum);
     *out = (npu_block){
         .sub = {scale, scale}, .min = {minimum, minimum}, .d = npu__load_half(head), .m = -npu__load_half(head + 2)};
-    for (size_t j = 0; j < 32; j++) { /* 32 bytes hold two groups */
-        int q = values[group / 2 * 32 + j] >> (group % 2 * 4) & 15;
-        if (fifth) q |= (fifth[j] >> group & 1) << 4;
-        out->q[j] = (int8_t)q;
-    }
+    values += group / 2 * 32; /* 32 bytes hold two groups */
+    for (int j = 0; j < 32; j++) out->q[j] = (int8_t)(values[j] >> group % 2 * 4 & 15);
+    for (int j = 0; fifth && j < 32; j++) out->q[j] = (int8_t)(out->q[j] | (fifth[j] >> group & 1) << 4);
 }
 
 void npu__block_q4_k(const uint8_t *row, size_t b, npu_block *out) {
@@ -79,11 +78,11 @@ void npu__block_q5_k(const uint8_t *row, size_t b, npu_block *out) {
 void npu__block_q6_k(const uint8_t *row, size_t b, npu_block *out) {
     const uint8_t *p = row + b / 8 * 210, *scales = p + 192 + b % 8 * 2;
     *out = (npu_block){.sub = {(int8_t)scales[0], (int8_t)scales[1]}, .d = npu__load_half(p + 208)};
-    for (size_t i = 0; i < 32; i++) { /* 64 bytes of low halves and 32 of top pairs hold 128 values */
-        size_t j = b % 8 * 32 + i;
-        int low = p[j / 128 * 64 + j % 64] >> (j % 128 / 64 * 4) & 15;
-        out->q[i] = (int8_t)((low | pair_of(p + 128, j) << 4) - 32);
-    }
+    const uint8_t *low =
+        p + b % 8 / 4 * 64 + b % 2 * 32; /* 64 bytes of low halves and 32 of top pairs hold 128 values */
+    unsigned shift = b % 4 / 2 * 4;
+    pairs_of(p + 128, b % 8, out->q);
+    for (int j = 0; j < 32; j++) out->q[j] = (int8_t)((low[j] >> shift & 15) + out->q[j] * 16 - 32);
 }
 
 NPU__DEQUANT(q2_k, 1)

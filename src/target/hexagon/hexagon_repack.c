@@ -1,5 +1,6 @@
 /* Written once over the block view of src/quant and the image table: a format's codes go into bit planes, its scales
- * where the table says. */
+ * where the table says. Instances with a row of the table as a constant, since most of the work is shifting by its
+ * numbers. */
 #include "target/hexagon/hexagon_repack.h"
 
 #include <string.h>
@@ -8,79 +9,122 @@
 #include "wire/codebook.h"
 #include "wire/half.h"
 
-typedef struct target_tile {
-    const npu_image_format *f;
-    uint8_t *plane[NPU_IMAGE_PLANES];
-} target_tile;
+#define INLINE static inline __attribute__((always_inline))
 
-/* The code that stands for a value; of equal ones the first. */
-static uint8_t code_of(const npu_image_format *f, int value) {
+typedef struct planes {
+    uint8_t *at[NPU_IMAGE_PLANES];
+} planes;
+
+/* The codes of all values, so that none is looked for twice; of equal values the first. */
+static void invert_codebook(const npu_image_format *f, uint8_t codes[256]) {
 #define VALUE(v) v,
     static const int8_t iq4[16] = {NPU_CODEBOOK_IQ4(VALUE)}, mxfp4[16] = {NPU_CODEBOOK_MXFP4(VALUE)};
 #undef VALUE
-    if (f->table == NPU_IMAGE_TABLE_NONE) return (uint8_t)(value + f->offset);
-    const int8_t *table = f->table == NPU_IMAGE_TABLE_IQ4 ? iq4 : mxfp4;
-    uint8_t code = 0;
-    while (code < 15 && table[code] != value) code++;
-    return code;
+    const int8_t *book = f->table == NPU_IMAGE_TABLE_IQ4 ? iq4 : mxfp4;
+    for (int i = 15; f->table && i >= 0; i--) codes[(uint8_t)book[i]] = (uint8_t)i;
 }
 
-/* |bits| of each code of row |row| into a tile's plane. */
-static void put_bits(uint8_t *plane, unsigned bits, unsigned shift, const uint8_t codes[32], unsigned row) {
-    for (unsigned k = 0; bits && k < 32; k++) {
-        unsigned at = k / 4 * bits, code = codes[k] >> shift & ((1u << bits) - 1);
-        plane[at / 8 * NPU_VECTOR_BYTES + row * 4 + k % 4] |= (uint8_t)(code << at % 8);
+INLINE void codes_of(const npu_image_format *f, const uint8_t *inverse, const int8_t q[32], uint8_t codes[32]) {
+    for (int i = 0; i < 32; i++) codes[i] = f->table ? inverse[(uint8_t)q[i]] : (uint8_t)(q[i] + f->offset);
+}
+
+/* |bits| of each code of row |row| into a tile's plane: words of four codes, the fields of one word from words in turn.
+ */
+INLINE void put_bits(uint8_t *plane, unsigned bits, unsigned shift, const uint8_t codes[32], unsigned row) {
+    uint32_t mask = ((1u << bits) - 1) * 0x01010101u, word = 0;
+    if (!bits) return;
+    for (unsigned w = 0; w < 8; w++) {
+        uint32_t four;
+        memcpy(&four, codes + 4 * w, 4);
+        word |= (four >> shift & mask) << w * bits % 8;
+        if ((w + 1) * bits % 8) continue;
+        memcpy(plane + w * bits / 8 * NPU_VECTOR_BYTES + row * 4, &word, 4);
+        word = 0;
     }
 }
 
-static void put_half(uint8_t *plane, uint32_t half, unsigned row, uint32_t value) {
-    uint8_t *p = plane + half / 2 * NPU_VECTOR_BYTES + row * 4 + half % 2 * 2;
-    p[0] = (uint8_t)value;
-    p[1] = (uint8_t)(value >> 8);
+INLINE void put_half(uint8_t *plane, uint32_t half, unsigned row, uint32_t value) {
+    uint16_t h = (uint16_t)value;
+    memcpy(plane + half / 2 * NPU_VECTOR_BYTES + row * 4 + half % 2 * 2, &h, 2);
 }
 
-static void put_sub(const target_tile *to, uint32_t tile, unsigned row, const npu_block *b) {
-    if (to->f->scale == NPU_IMAGE_SCALE_SUB16) {
-        uint8_t *p = to->plane[NPU_IMAGE_SCALES] + tile / 2 * NPU_VECTOR_BYTES + row * 4 + tile % 2;
+INLINE void put_sub(const npu_image_format *f, const planes *to, uint32_t tile, unsigned row, const npu_block *b) {
+    if (f->scale == NPU_IMAGE_SCALE_SUB16) {
+        uint8_t *p = to->at[NPU_IMAGE_SCALES] + tile / 2 * NPU_VECTOR_BYTES + row * 4 + tile % 2;
         for (int half = 0; half < 2; half++) p[2 * half] = (uint8_t)(b->sub[half] | b->min[half] << 4);
         return;
     }
     uint32_t at = tile / 4 * NPU_VECTOR_BYTES + row * 4 + tile % 2 * 2 + tile / 2 % 2;
-    to->plane[NPU_IMAGE_SCALES][at] = (uint8_t)(b->sub[0] + to->f->bias);
-    if (to->f->has_min) to->plane[NPU_IMAGE_MINIMA][at] = (uint8_t)b->min[0];
+    to->at[NPU_IMAGE_SCALES][at] = (uint8_t)(b->sub[0] + f->bias);
+    if (f->has_min) to->at[NPU_IMAGE_MINIMA][at] = (uint8_t)b->min[0];
 }
 
-static void put_block(const target_tile *to, uint32_t tile, unsigned row, const npu_block *b) {
-    const npu_image_format *f = to->f;
-    uint8_t codes[32];
-    for (int i = 0; i < 32; i++) codes[i] = code_of(f, b->q[i]);
-    put_bits(to->plane[NPU_IMAGE_LOW] + tile * f->low * NPU_VECTOR_BYTES, f->low, 0, codes, row);
-    put_bits(to->plane[NPU_IMAGE_HIGH] + tile * f->high * NPU_VECTOR_BYTES, f->high, f->low, codes, row);
+INLINE void put_scales(const npu_image_format *f, const planes *to, uint32_t tile, unsigned row, const npu_block *b) {
     if (f->scale >= NPU_IMAGE_SCALE_SUB32) {
-        put_sub(to, tile, row, b);
-        put_half(to->plane[NPU_IMAGE_SUPER], tile / 8 * 2, row, npu_float_to_half(b->d));
-        put_half(to->plane[NPU_IMAGE_SUPER], tile / 8 * 2 + 1, row, npu_float_to_half(b->m));
+        put_sub(f, to, tile, row, b);
+        if (tile % 8) return;
+        put_half(to->at[NPU_IMAGE_SUPER], tile / 8 * 2, row, npu_float_to_half(b->d));
+        put_half(to->at[NPU_IMAGE_SUPER], tile / 8 * 2 + 1, row, npu_float_to_half(b->m));
         return;
     }
     int wide = f->scale == NPU_IMAGE_SCALE_BF16; /* exact: such a scale is a power of two */
-    put_half(to->plane[NPU_IMAGE_SCALES], tile, row, wide ? npu_float_bits(b->d) >> 16 : npu_float_to_half(b->d));
-    if (f->has_min) put_half(to->plane[NPU_IMAGE_MINIMA], tile, row, npu_float_to_half(b->m));
+    put_half(to->at[NPU_IMAGE_SCALES], tile, row, wide ? npu_float_bits(b->d) >> 16 : npu_float_to_half(b->d));
+    if (f->has_min) put_half(to->at[NPU_IMAGE_MINIMA], tile, row, npu_float_to_half(b->m));
 }
+
+/* What one row tile is made of. */
+typedef struct source {
+    const uint8_t *raw;
+    uint64_t row_bytes;
+    uint32_t k, rows;
+    npu_block_fn *block_of;
+    const uint8_t *inverse;
+} source;
+
+/* Tile by tile, because its vectors then stay in the first cache while their lanes come. */
+INLINE void row_tile(const npu_image_format *f, const source *s, const planes *to) {
+    for (uint32_t tile = 0; tile < s->k / NPU_TILE_K; tile++)
+        for (unsigned row = 0; row < s->rows; row++) {
+            npu_block b;
+            uint8_t codes[32];
+            s->block_of(s->raw + row * s->row_bytes, tile, &b);
+            codes_of(f, s->inverse, b.q, codes);
+            put_bits(to->at[NPU_IMAGE_LOW] + tile * f->low * NPU_VECTOR_BYTES, f->low, 0, codes, row);
+            put_bits(to->at[NPU_IMAGE_HIGH] + tile * f->high * NPU_VECTOR_BYTES, f->high, f->low, codes, row);
+            put_scales(f, to, tile, row, &b);
+        }
+}
+
+#define NPU_IMAGE(NAME, low, high, table, offset, scale, min, bias)                                                  \
+    static void row_tile_##NAME(const source *s, const planes *to) {                                                 \
+        static const npu_image_format f = {0,   low, high, NPU_IMAGE_TABLE_##table, offset, NPU_IMAGE_SCALE_##scale, \
+                                           min, bias};                                                               \
+        row_tile(&f, s, to);                                                                                         \
+    }
+#include "wire/npu_images.def"
+
+static void (*const row_tiles[NPU_IMAGE_COUNT])(const source *s, const planes *to) = {
+#define NPU_IMAGE(NAME, low, high, table, offset, scale, min, bias) row_tile_##NAME,
+#include "wire/npu_images.def"
+};
 
 void npu_hex_repack(const npu_image_format *f, const uint8_t *raw, uint64_t row_bytes, uint32_t k, uint32_t n,
                     uint32_t first, uint32_t tiles, uint8_t *out) {
-    npu_block_fn *block_of = npu_quant_of(f->type)->block;
+    uint8_t inverse[256] = {0};
+    invert_codebook(f, inverse);
+    uint32_t bytes = npu_image_row_tile_bytes(f, k);
     for (uint32_t t = first; t < first + tiles; t++) {
-        uint8_t *base = out + (uint64_t)t * npu_image_row_tile_bytes(f, k);
-        target_tile to = {.f = f};
-        for (unsigned p = 0; p < NPU_IMAGE_PLANES; p++)
-            to.plane[p] = base + npu_image_plane_at(f, (npu_image_plane)p, k);
-        memset(base, 0, npu_image_row_tile_bytes(f, k));
-        for (unsigned row = 0; row < 32 && t * 32 + row < n; row++)
-            for (uint32_t b = 0; b < k / 32; b++) {
-                npu_block one;
-                block_of(raw + (t * 32ull + row) * row_bytes, b, &one);
-                put_block(&to, b, row, &one);
-            }
+        uint8_t *base = out + (uint64_t)t * bytes;
+        source s = {raw + t * (uint64_t)NPU_TILE_ROWS * row_bytes,
+                    row_bytes,
+                    k,
+                    n - t * NPU_TILE_ROWS,
+                    npu_quant_of(f->type)->block,
+                    inverse};
+        planes to;
+        if (s.rows > NPU_TILE_ROWS) s.rows = NPU_TILE_ROWS;
+        if (s.rows < NPU_TILE_ROWS || k / NPU_TILE_K % 2) memset(base, 0, bytes);
+        for (unsigned p = 0; p < NPU_IMAGE_PLANES; p++) to.at[p] = base + npu_image_plane_at(f, (npu_image_plane)p, k);
+        row_tiles[npu_image_index(f)](&s, &to);
     }
 }
