@@ -43,6 +43,12 @@ int cli_conform(const cli_options *o) {
     if (o->npu_target || o->device) bad = cli_choose_target(o, &name);
     if (bad) return bad;
     if ((o->npu_target || o->device) && name && npu_target_find(name, &ops, &err) != NPU_OK) return cli_fail(&err);
+    if (!ops->submit) {
+        npu_fail(&err, NPU_REFUSED, "conform.target",
+                 "target %s runs no single ops, only the products of a plan: npu bench --ops gemv measures those",
+                 ops->name);
+        return cli_fail(&err);
+    }
     if (ops->open(&params, NULL, o->kernels, &target, &err) != NPU_OK) return cli_fail(&err);
     bad = run_cases(o, target);
     ops->close(target);
