@@ -36,8 +36,14 @@ def check(tool, folder, name, tiny, *options):
     model, raw, roles = FileModel(path), out.read_bytes(), set()
     for line in lines[:-1]:
         w = line.split()
-        role, layer, rows, first, columns, k, n, hadamard, at = [w[1]] + [int(w[i]) for i in range(3, 18, 2)]
         f32 = lambda start, count: np.frombuffer(raw, np.float32, count, start)
+        if w[0] == "alone":
+            k, n, hadamard, at = (int(w[i]) for i in range(3, 10, 2))
+            x, own, y = f32(at, k), f32(at + 4 * k, k * n).reshape(k, n), f32(at + 4 * (k + k * n), n)
+            want, _ = int8_product(x[None], *quantise(own.T, hadamard), hadamard)
+            assert np.array_equal(want[0], y), f"{name}: {line}: other results"
+            continue
+        role, layer, rows, first, columns, k, n, hadamard, at = [w[1]] + [int(w[i]) for i in range(3, 18, 2)]
         x, y = f32(at, rows * k).reshape(rows, k), f32(at + 4 * rows * k, rows * n).reshape(rows, n)
         sums = np.frombuffer(raw, np.int32, rows * columns, at + 4 * rows * (k + n)).reshape(rows, columns)
         want, integers = int8_product(x, *quantise(weights(model, role, layer), hadamard), hadamard)

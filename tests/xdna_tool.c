@@ -5,7 +5,7 @@
  *                  "failed STATUS CODE: text"
  *     fault=RULES  orders faults of the device from now on ("off": none)
  *     sums=FILE    every design's product of the first layer that has it, at 1, 16 and 128 rows: writes x, y and int32
- *                  sums, and prints where
+ *                  sums, and prints where; and once with weights of its own: x, w and y
  *     counts       what the target did so far
  */
 #include <dlfcn.h>
@@ -141,6 +141,33 @@ static int product(npu_xdna_target *t, const npu_plan_entry *e, unsigned design,
     return status == NPU_OK ? 0 : fail(&err) + 1;
 }
 
+/* A product with weights of its own, which must not become resident. */
+static int alone(npu_xdna_target *t, unsigned design, FILE *f) {
+    const npu_plan_design *d = &t->plan->designs[design];
+    uint64_t n = (uint64_t)d->real_k * d->real_n, seed = design + 77;
+    uint32_t before = t->n_residents;
+    float *x = malloc(sizeof *x * d->real_k), *w = malloc(sizeof *w * n), *y = malloc(sizeof *y * d->real_n);
+    npu_error err = {0};
+    if (!x || !w || !y) return 1;
+    for (uint32_t i = 0; i < d->real_k; i++) x[i] = value(&seed);
+    for (uint64_t i = 0; i < n; i++) w[i] = value(&seed);
+    npu_gemv_args args = {.role = design, .layer = 900, .M = 1, .K = d->real_k, .N = d->real_n, .x = x};
+    args.weights = w;
+    args.wkey = -1;
+    npu_status status = npu_xdna_gemv(&t->base, &args, y, &err);
+    if (status == NPU_OK && t->n_residents != before)
+        status = npu_fail(&err, NPU_INTERNAL, "tool.alone", "weights without a key are resident");
+    printf("alone %s K %u N %u hadamard %u at %ld\n", npu_role_name(d->role), d->real_k, d->real_n, d->hadamard,
+           ftell(f));
+    fwrite(x, sizeof *x, d->real_k, f);
+    fwrite(w, sizeof *w, n, f);
+    fwrite(y, sizeof *y, d->real_n, f);
+    free(x);
+    free(w);
+    free(y);
+    return status == NPU_OK ? 0 : fail(&err) + 1;
+}
+
 static int sums(const tool *on, const char *path) {
     npu_xdna_target *t = (npu_xdna_target *)(void *)on->context->device;
     static const uint32_t rows[] = {1, 16, 128};
@@ -152,6 +179,7 @@ static int sums(const tool *on, const char *path) {
             unsigned design = t->plan->entries[i].designs[k];
             for (int r = 0; r < 3 && !bad && !done[design]; r++)
                 bad = product(t, &t->plan->entries[i], design, rows[r], f);
+            if (!bad && !done[design]) bad = alone(t, design, f);
             done[design] = true;
         }
     if (f) fclose(f);
