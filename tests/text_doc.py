@@ -20,7 +20,7 @@ def rows(path, start, end=r"\};", form=r'\{(?:NPU__\w+, )?"([^"]+)",'):
 
 def lists():
     filters = rows("chat/filters.c", "npu__filter_row filters[]")
-    for part in ("list", "text", "number"):
+    for part in ("list", "sort", "text", "number"):
         filters += rows(f"chat/filters_{part}.c", f"npu__filter_row npu__{part}_filters[]")
     methods = []
     for part in ("text", "search", "class"):

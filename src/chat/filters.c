@@ -56,7 +56,8 @@ static const npu__filter_row filters[] = {
 };
 
 static npu__filter_fn *find(const char *name) {
-    const npu__filter_row *const tables[] = {filters, npu__list_filters, npu__text_filters, npu__number_filters};
+    const npu__filter_row *const tables[] = {filters, npu__list_filters, npu__sort_filters, npu__text_filters,
+                                             npu__number_filters};
     for (size_t k = 0; k < sizeof tables / sizeof tables[0]; k++)
         for (const npu__filter_row *row = tables[k]; row->name; row++)
             if (!strcmp(row->name, name)) return row->fn;

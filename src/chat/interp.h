@@ -87,7 +87,7 @@ typedef struct npu__filter_row {
     const char *name;
     npu__filter_fn *fn;
 } npu__filter_row;
-extern const npu__filter_row npu__list_filters[], npu__text_filters[], npu__number_filters[];
+extern const npu__filter_row npu__list_filters[], npu__sort_filters[], npu__text_filters[], npu__number_filters[];
 
 bool npu__is_filter(const char *name);
 bool npu__is_test(const char *name);
