@@ -239,9 +239,10 @@ static void go_on_alone(npu_pool *pool) {
 }
 
 static void meet(npu_pool *pool, bool may_shrink) {
-    if (pool->width == 1) return;
+    unsigned width = pool->width; /* before this thread has arrived: the last one may change it */
+    if (width == 1) return;
     unsigned phase = atomic_load_explicit(&pool->phase, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&pool->arrived, 1, memory_order_acq_rel) + 1 == pool->width) {
+    if (atomic_fetch_add_explicit(&pool->arrived, 1, memory_order_acq_rel) + 1 == width) {
         if (may_shrink && waits_too_much(pool)) go_on_alone(pool);
         atomic_store_explicit(&pool->arrived, 0, memory_order_relaxed);
         atomic_store_explicit(&pool->phase, phase + 1, memory_order_release);
