@@ -35,6 +35,7 @@ void htp_tracer_publish(htp_tracer *tracer) {
     for (uint32_t i = 0; i < tracer->n; i++) {
         htp_trace *t = &tracer->threads[i];
         uint32_t first = t->flushed & (t->capacity - 1), n = t->written - t->flushed;
+        if (n > t->capacity) n = t->capacity; /* |read| is the host's, which may have moved it anywhere meanwhile */
         uint32_t straight = n < t->capacity - first ? n : t->capacity - first;
         htp_memory_refresh(t->events + first, (uint64_t)straight * sizeof *t->events);
         htp_memory_refresh(t->events, (uint64_t)(n - straight) * sizeof *t->events);

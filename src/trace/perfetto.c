@@ -62,7 +62,7 @@ static void number(message *m, uint32_t field, uint64_t v) {
 
 static void text(message *m, uint32_t field, const char *s) {
     uint32_t n = (uint32_t)strnlen(s, TEXT);
-    while (n == TEXT && n && ((uint8_t)s[n] & 0xC0) == 0x80) n--; /* not inside a character */
+    while (n && ((uint8_t)s[n] & 0xC0) == 0x80) n--; /* not inside a character */
     put_varint(m, field << 3 | BYTES);
     put_varint(m, n);
     put(m, s, n);

@@ -191,4 +191,8 @@ void npu_hex_tracer_collect(npu_hex_tracer *t) {
         write_track(t, thread, false, n);
         write_track(t, thread, true, n);
     }
+    /* Batches live until their wait ends: what a device says of one later is of no request. */
+    uint64_t answered = npu_hex_session_answered(t->session);
+    for (request *r = t->requests; r < t->requests + REQUESTS; r++)
+        if (r->sequence <= answered) r->sequence = 0;
 }
