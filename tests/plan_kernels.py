@@ -104,6 +104,7 @@ def by_plan(b):
             ("plan.role", "frob", ["designs", 0, "role"], "frob"),
             ("plan.dims", "designs.K is 0", ["designs", 0, "K"], 0),
             ("plan.dims", "rotation", ["designs", 0, "hadamard"], 3),
+            ("plan.dims", "3 results in 5 bytes", ["designs", 0, "bytes"], 5),
             ("plan.kernel_shape", "design qkv", ["designs", 0, "decode_kernel"], len(b.plan["kernels"]) - 1),
             ("plan.kernel_shape", "design qkv", ["designs", 0, "layout"], "rows"),
             ("plan.kernel_missing", "frob.emu", ["kernels", 0, "file"], "frob.emu"),
@@ -114,6 +115,13 @@ def by_plan(b):
         refused(code, says, b.run(edited(b.plan, path, value)))
     image = json.loads(json.dumps(b.plan).replace("qkv/xdna_int8", "qkv/tiles"))  # the residency key names it too
     refused("plan.kernel_shape", "design qkv", b.run(edited(image, ["designs", 0, "image"], "tiles")))
+    empty = json.loads(json.dumps(b.plan))  # a design without results beside the one that has them all
+    empty["designs"].append({**empty["designs"][0], "splits": []})
+    empty["entries"][qkv]["designs"].insert(0, {**empty["entries"][qkv]["designs"][0], "design": len(empty["designs"]) - 1})
+    refused("plan.dims", "0 results", b.run(seal(empty)))
+    few, many = (b.plan["designs"][0][name] for name in ("decode_kernel", "prefill_kernel"))
+    turned = {**b.plan["designs"][0], "decode_kernel": many, "prefill_kernel": few}
+    refused("plan.kernel_shape", "no pair", b.run(edited(b.plan, ["designs", 0], turned)))
     refused("plan.hash", "hash", b.run({**b.plan, "hash": "0" * 64}))
     refused("plan.generation", "the device is xdna1", b.run(None, None, "--emu", "generation=xdna1"))
     host = json.loads(json.dumps(b.plan))  # a plan may leave to the host what the device would take

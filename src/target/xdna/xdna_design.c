@@ -202,9 +202,17 @@ static bool is_image_of(const npu_plan_kernel *k, const char *image) {
     return false;
 }
 
+/* Both kernels read one image, and the small one's sums are compared with the large one's. */
+static bool are_pair(const npu_plan_kernel *small, const npu_plan_kernel *large) {
+    return small->N == large->N && small->M <= large->M;
+}
+
 static npu_status check_design(const npu_plan *plan, const npu_plan_design *d, npu_error *err) {
     const uint16_t kernels[] = {d->decode_kernel, d->prefill_kernel};
     unsigned n = 0;
+    if (!d->n_splits || d->bytes != (uint64_t)d->K * d->N)
+        return npu_fail(err, NPU_REFUSED, "plan.dims", "design %s, K %u, N %u: %u results in %llu bytes",
+                        npu_role_name(d->role), d->K, d->N, d->n_splits, (unsigned long long)d->bytes);
     for (int i = 0; i < 2; i++) {
         if (kernels[i] == NPU_PLAN_NO_KERNEL) continue;
         const npu_plan_kernel *k = kernels[i] < plan->n_kernels ? &plan->kernels[kernels[i]] : NULL;
@@ -216,6 +224,9 @@ static npu_status check_design(const npu_plan *plan, const npu_plan_design *d, n
         NPU_TRY(npu_xdna_kernel_layout(k, &l, err));
         n++;
     }
+    if (n == 2 && !are_pair(&plan->kernels[d->decode_kernel], &plan->kernels[d->prefill_kernel]))
+        return npu_fail(err, NPU_REFUSED, "plan.kernel_shape", "design %s, K %u, N %u: its two kernels are no pair",
+                        npu_role_name(d->role), d->K, d->N);
     if (!n || !npu_xdna_block_fits(d->hadamard, d->K))
         return npu_fail(err, NPU_REFUSED, "plan.dims", "design %s, K %u: no kernel, or a rotation in blocks of %u",
                         npu_role_name(d->role), d->K, d->hadamard);
