@@ -76,6 +76,20 @@ def faults(tool):
         print(f"{rules}: {hit.split(':')[0]}")
 
 
+def lost_between_launches(tool):
+    """A device may go while weights are brought to it again, or while it is opened: the request after that opens it anew."""
+    b, at, during = tool(B)[0], 1, 0
+    while True:
+        lines = tool("run=1", "fault=cmd@1=code:5", B, f"fault=create_bo@{at}=code:19", B, "fault=off", B, B, "counts")
+        assert lines[2].startswith("failed device_lost") and lines[6:8] == [b, b], (at, lines)
+        if lines[4] == b:
+            break
+        assert lines[4].startswith("failed device_lost xdna.context_lost"), (at, lines)
+        during += tool.counts(lines[8])["reopened"] == 2  # it was open, and lost before any launch
+        at += 5
+    assert during > 0, f"the device was lost in none of {at // 5} places behind its opening"
+
+
 def small_kernel_is_proven(tool, folder):
     """A 16-row kernel that computes something else is found out and not used; the bytes stay the same."""
     good = tool(A, B)
@@ -164,6 +178,7 @@ def main():
         split_or_fused(tool, folder)
         sidecars(tool, folder)
         faults(tool)
+        lost_between_launches(tool)
 
 
 if __name__ == "__main__":

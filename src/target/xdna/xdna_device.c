@@ -7,18 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "target/xdna/xdna_sys.h"
 
 enum { NODES = 16 };
 
 int64_t npu__xdna_deadline_ns(double seconds) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     if (!(seconds < 1e9)) seconds = 1e9;
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + (int64_t)(seconds * 1e9);
+    return (int64_t)npu_clock_ns() + (int64_t)(seconds * 1e9);
 }
 
 npu_status npu__xdna_usable(const npu_xdna *dev, npu_error *err) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "target/xdna/xdna_internal.h"
 
 static npu_xdna_target *of(npu_target *target) {
@@ -22,23 +23,23 @@ static npu_xdna_loaded *choose(const npu_xdna_target *t, unsigned index, uint32_
 }
 
 static void quantise_rows(npu_xdna_target *t, const npu_plan_design *d, const float *x, uint32_t rows) {
-    uint64_t start = npu_xdna_now();
+    uint64_t start = npu_clock_ns();
     for (uint32_t m = 0; m < rows; m++)
         t->scales[m] = npu_xdna_quantise(t->math, x + (uint64_t)m * d->real_k, d->real_k, d->K, d->hadamard, t->rotated,
                                          t->codes + (uint64_t)m * d->K);
-    t->phases.quant_ns += npu_xdna_now() - start;
+    t->phases.quant_ns += npu_clock_ns() - start;
 }
 
 /* The sums of columns |first| … of all rows become results. */
 static void dequantise_rows(npu_xdna_target *t, const npu_xdna_loaded *k, const npu_xdna_resident *r, uint32_t first,
                             uint32_t rows, float *out) {
-    uint64_t start = npu_xdna_now();
+    uint64_t start = npu_clock_ns();
     uint32_t n = r->real_n - first < k->layout.n ? r->real_n - first : k->layout.n;
     for (uint32_t m = 0; m < rows; m++) {
         npu_xdna_unpack_row(&k->layout, m, n, (const int32_t *)(const void *)k->c->data, t->sums);
         t->math->dequantise(t->sums, n, t->scales[m], r->scales + first, out + (uint64_t)m * r->real_n + first);
     }
-    t->phases.dequant_ns += npu_xdna_now() - start;
+    t->phases.dequant_ns += npu_clock_ns() - start;
 }
 
 static npu_status multiply(npu_xdna_target *t, unsigned index, const npu_xdna_resident *r, uint32_t rows,
@@ -132,7 +133,7 @@ npu_status npu_xdna_gemv(npu_target *target, const npu_gemv_args *a, float *out,
     npu_xdna_resident alone = {0};
     const npu_xdna_resident *r = NULL;
     NPU_TRY(check_args(t, a, err));
-    if (!t->device) NPU_TRY(npu_xdna_reopen(t, err));
+    NPU_TRY(npu_xdna_ready(t, err));
     const npu_plan_design *d = &t->plan->designs[a->role];
     if (a->wkey < 0) {
         NPU_TRY(npu_xdna_pack_f32(t, a->layer, d, a->weights, &alone, &r, err));
@@ -162,7 +163,7 @@ npu_status npu_xdna_lm_head(npu_target *target, uint32_t M, const float *h, floa
     if (index < 0) return npu_fail(err, NPU_UNSUPPORTED, "xdna.head", "the plan leaves the head to the host");
     if (!M || M > t->base.caps.prefill_rows)
         return npu_fail(err, NPU_INVALID, "xdna.head", "%u rows: from 1 to %u", M, t->base.caps.prefill_rows);
-    if (!t->device) NPU_TRY(npu_xdna_reopen(t, err));
+    NPU_TRY(npu_xdna_ready(t, err));
     const npu_plan_design *d = &t->plan->designs[index];
     NPU_TRY(npu_xdna_find(t, NPU_NO_LAYER, d, &r, err));
     if (!r) {

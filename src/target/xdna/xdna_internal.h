@@ -124,15 +124,13 @@ npu_status npu_xdna_prove(npu_xdna_target *t, unsigned index, const npu_xdna_res
 
 /* --- xdna_target.c --- */
 
-/* Opens the device again after it was lost. */
-npu_status npu_xdna_reopen(npu_xdna_target *t, npu_error *err);
+/* First thing of a call: opens the device again when it was lost, in a launch or anywhere else. */
+npu_status npu_xdna_ready(npu_xdna_target *t, npu_error *err);
 
 /* The device is gone: everything on it ends. The next call opens it again. */
 void npu_xdna_drop(npu_xdna_target *t);
 
 /* Of an open target, for tests. */
 const npu_xdna_counts *npu_xdna_counts_of(const npu_target *target);
-
-uint64_t npu_xdna_now(void); /* nanoseconds */
 
 #endif

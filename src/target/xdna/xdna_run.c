@@ -1,18 +1,12 @@
 /* One kernel launch: codes into A, a canary into every row of C, submit, wait, look at the canaries. A row that the
  * device did not write is never delivered: the launch is repeated once, then it fails. */
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "target/xdna/xdna_internal.h"
 
 /* No sum can be this: |sum| <= 127 * 127 * NPU_XDNA_MAX_K. */
 #define CANARY INT32_MIN
-
-uint64_t npu_xdna_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* One canary in each row for each piece of columns that a compute tile writes. */
 static uint32_t stride(const npu_xdna_layout *l) {
@@ -56,18 +50,18 @@ static npu_status run(npu_xdna_target *t, npu_xdna_loaded *k, const npu_xdna_res
                       npu_error *err) {
     npu_xdna_arg args[] = {{k->a, 0}, {r->b, (uint64_t)first * k->layout.k}, {k->c, 0}};
     npu_xdna_ticket ticket;
-    uint64_t bytes = npu_xdna_c_bytes(&k->layout), start = npu_xdna_now();
+    uint64_t bytes = npu_xdna_c_bytes(&k->layout), start = npu_clock_ns();
     place_canaries(k);
     NPU_TRY(npu_xdna_buffer_sync(k->c, NPU_XDNA_TO_DEVICE, 0, bytes, err));
     NPU_TRY(npu_xdna_submit(t->contexts[k->context], k->in_context, args, 3, &ticket, err));
     t->counters.submits++;
-    uint64_t submitted = npu_xdna_now();
+    uint64_t submitted = npu_clock_ns();
     t->phases.launch_ns += submitted - start;
     NPU_TRY(npu_xdna_wait(t->contexts[k->context], ticket, err));
-    uint64_t waited = npu_xdna_now();
+    uint64_t waited = npu_clock_ns();
     t->phases.wait_ns += waited - submitted;
     npu_status status = npu_xdna_buffer_sync(k->c, NPU_XDNA_FROM_DEVICE, 0, bytes, err);
-    t->phases.readback_ns += npu_xdna_now() - waited;
+    t->phases.readback_ns += npu_clock_ns() - waited;
     return status;
 }
 
@@ -75,9 +69,9 @@ static npu_status run(npu_xdna_target *t, npu_xdna_loaded *k, const npu_xdna_res
 static npu_status attempt(npu_xdna_target *t, npu_xdna_loaded *k, const npu_xdna_resident *r, uint32_t first,
                           int64_t *row, npu_error *err) {
     NPU_TRY(run(t, k, r, first, err));
-    uint64_t start = npu_xdna_now();
+    uint64_t start = npu_clock_ns();
     *row = short_row(k);
-    t->phases.readback_ns += npu_xdna_now() - start;
+    t->phases.readback_ns += npu_clock_ns() - start;
     t->counts.short_rows += *row >= 0;
     return NPU_OK;
 }
@@ -85,9 +79,9 @@ static npu_status attempt(npu_xdna_target *t, npu_xdna_loaded *k, const npu_xdna
 npu_status npu_xdna_launch(npu_xdna_target *t, npu_xdna_loaded *k, const npu_xdna_resident *r, uint32_t first,
                            const int8_t *codes, uint32_t rows, bool new_rows, npu_error *err) {
     int64_t row = -1;
-    uint64_t start = npu_xdna_now();
+    uint64_t start = npu_clock_ns();
     npu_status status = new_rows ? write_rows(k, codes, rows, err) : NPU_OK;
-    t->phases.launch_ns += npu_xdna_now() - start;
+    t->phases.launch_ns += npu_clock_ns() - start;
     if (status == NPU_OK) status = attempt(t, k, r, first, &row, err);
     if (status == NPU_OK && row >= 0) {
         npu_log(&t->base.logger, NPU_LOG_WARN, "layer %u, role %s: the device did not write row %lld; trying again",

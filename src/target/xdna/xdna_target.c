@@ -131,7 +131,9 @@ void npu_xdna_drop(npu_xdna_target *t) {
     t->n_contexts = 0;
 }
 
-npu_status npu_xdna_reopen(npu_xdna_target *t, npu_error *err) {
+npu_status npu_xdna_ready(npu_xdna_target *t, npu_error *err) {
+    if (t->device && npu_xdna_lost(t->device)) npu_xdna_drop(t);
+    if (t->device) return NPU_OK;
     NPU_TRY(open_device(t, err));
     t->counts.reopened++;
     npu_log(&t->base.logger, NPU_LOG_WARN, "the device was lost and is open again");
@@ -225,7 +227,7 @@ static npu_status xdna_load_block(npu_target *target, unsigned first_layer, unsi
                                   const npu_weight_source *source, npu_error *err) {
     npu_xdna_target *t = of(target);
     t->source = *source;
-    if (!t->device) NPU_TRY(npu_xdna_reopen(t, err));
+    NPU_TRY(npu_xdna_ready(t, err));
     return npu_xdna_load(t, first_layer, n_layers, err);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "quant/quant.h"
 #include "target/xdna/xdna_image.h"
 #include "target/xdna/xdna_internal.h"
@@ -72,10 +73,10 @@ static npu_status layout_of(const npu_xdna_target *t, const npu_plan_design *d, 
 
 static npu_status pack(npu_xdna_target *t, const columns *from, npu_xdna_resident *to, npu_error *err) {
     packing p = {.t = t, .from = from, .to = to};
-    uint64_t start = npu_xdna_now();
+    uint64_t start = npu_clock_ns();
     NPU_TRY(layout_of(t, from->d, &p.layout, err));
     npu_pool_run(t->pool, pack_part, &p);
-    t->phases.pack_ns += npu_xdna_now() - start;
+    t->phases.pack_ns += npu_clock_ns() - start;
     t->counts.packed++;
     if (!atomic_load(&p.failed)) return NPU_OK;
     return npu_fail(err, NPU_NO_MEMORY, "xdna.memory", "no memory to pack %u x %u weights", from->d->K, from->d->N);
