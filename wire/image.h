@@ -2,15 +2,18 @@
  *
  * The unit is a row tile: 32 rows of the weight matrix, all of K. A row tile is one contiguous stream for DMA, made of
  * planes, each a whole number of 128-byte vectors whose 32-bit lane r belongs to row r. K/32 tiles of 32 x 32 codes:
- *     low, high  a plane of b bits has b vectors a tile; bits b*i .. b*i+b-1 of byte j of vector v's lanes are the code
- * of k = 4 * (v*8/b + i) + j, that is, vrmpy's order. A code is high << low bits | low. scales     HALF, BF16: one
- * vector for two tiles, half t % 2 of a lane is tile t's SUB32: one vector of bytes for four tiles, in the order of
- * tiles 0 2 1 3 (widened, pairs are neighbours) SUB16: one vector of bytes for two tiles: byte 2 * half of the tile + t
- * % 2; signed, or with minima the scale in the low and the minimum in the high half minima     as the scales; none in
- * SUB16 super      SUB32, SUB16: one vector for eight tiles: halves d and m Numbers are as in npu_block
- * (src/quant/quant.h): m is what is added. Rows past N and the odd tile at the end hold zeros, so they add nothing. Row
- * tiles follow each other. The host makes images (src/target/hexagon/hexagon_repack.c); nobody else knows this layout
- * but the kernels. Freestanding.
+ * - low, high: a plane of b bits has b vectors a tile; bits b*i .. b*i+b-1 of byte j of vector v's lanes are the code
+ * of k = 4 * (v*8/b + i) + j, that is, vrmpy's order. A code is high << low bits | low.
+ * - scales, HALF and BF16: one vector for two tiles, half t % 2 of a lane is tile t's.
+ * - scales, SUB32: one vector of bytes for four tiles, in the order of tiles 0 2 1 3 (widened, pairs are neighbours).
+ * - scales, SUB16: one vector of bytes for two tiles: byte 2 * half of the tile + t % 2; signed, or with minima the
+ * scale in the low and the minimum in the high half.
+ * - minima: as the scales; none in SUB16.
+ * - super, SUB32 and SUB16: one vector for eight tiles: halves d and m.
+ *
+ * Numbers are as in npu_block (src/quant/quant.h): m is what is added. Rows past N and the odd tile at the end hold
+ * zeros, so they add nothing. Row tiles follow each other. The host makes images
+ * (src/target/hexagon/hexagon_repack.c); nobody else knows this layout but the kernels. Freestanding.
  */
 #ifndef NPU_WIRE_IMAGE_H
 #define NPU_WIRE_IMAGE_H

@@ -1,6 +1,6 @@
 /* Gates: a recording of what a model says, computes and costs on a device, and its comparison with another one. A
  * change that is to change nothing is proved by them. Recorded, checked and compared by npu gate (cmd_gate.c); the
- * folder's format is in docs/plan.md.
+ * folder's format is in docs/gates.md.
  */
 #ifndef NPU_CLI_GATE_H
 #define NPU_CLI_GATE_H
