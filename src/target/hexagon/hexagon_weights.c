@@ -81,7 +81,7 @@ static bool wanted(item *it) {
 
 static npu_status collect_layer(items *list, const npu_hex_target *t, unsigned layer, const npu_weight_source *source,
                                 npu_error *err) {
-    for (unsigned role = 0; npu_role_name(role) != npu_role_name(0xFFFF) || !role; role++)
+    for (unsigned role = 0; role < NPU_ROLE_COUNT; role++)
         for (unsigned part = NPU_PART_WEIGHT; part <= NPU_PART_FREQS; part++) {
             item it = {.key = key_of(layer, role, part)};
             npu_status status = source->get(source->context, layer, (npu_role)role, (npu_weight_part)part, &it.w, err);
