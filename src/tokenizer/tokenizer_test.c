@@ -1,3 +1,4 @@
+/* Encoding and decoding with small vocabularies of every kind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,44 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "support/vocab_build.h"
+#include "support/vocab_check.h"
 #include "tokenizer/detokenizer.h"
 #include "tokenizer/vocab.h"
-
-#define COUNT(a) (sizeof(a) / sizeof(a)[0])
-
-/* A byte-level vocabulary: the stand-ins of all bytes (id = byte), a few merges, special tokens. */
-enum { HE = 256, LL, HELL, HELLO, SPACE_H, END, USER, N_BPE };
-
-static char byte_names[256][5];
-static const char *bpe_tokens[N_BPE];
-static int32_t bpe_types[N_BPE];
-static const char *const bpe_merges[] = {"h e", "l l", "he ll", "hell o", "\xC4\xA0 h"};
-
-static void bpe_vocab(vocab_build *v) {
-    static const char *const more[] = {"he", "ll", "hell", "hello", "\xC4\xA0h", "<|im_end|>", "[user]"};
-    for (int i = 0; i < 256; i++) {
-        char raw[4];
-        uint32_t cp = npu__byte_to_char((uint8_t)i);
-        size_t n = 0;
-        if (cp >= 0x80) raw[n++] = (char)(0xC0 | cp >> 6);
-        raw[n++] = (char)(cp >= 0x80 ? 0x80 | (cp & 63) : cp);
-        snprintf(byte_names[i], sizeof byte_names[i], "%.*s", (int)n, raw);
-        bpe_tokens[i] = byte_names[i];
-        bpe_types[i] = VB_NORMAL;
-    }
-    for (int i = 0; i < 7; i++) bpe_tokens[256 + i] = more[i];
-    for (int i = 256; i < N_BPE; i++) bpe_types[i] = i == END ? VB_CONTROL : i == USER ? VB_USER : VB_NORMAL;
-    vb_str(v, "tokenizer.ggml.model", "gpt2");
-    vb_strings(v, "tokenizer.ggml.tokens", bpe_tokens, N_BPE);
-    vb_numbers(v, "tokenizer.ggml.token_type", VB_I32, bpe_types, N_BPE);
-    vb_u32(v, "tokenizer.ggml.eos_token_id", END);
-}
-
-static void bpe_rest(vocab_build *v) {
-    vb_str(v, "tokenizer.ggml.pre", "gpt-2");
-    vb_strings(v, "tokenizer.ggml.merges", bpe_merges, COUNT(bpe_merges));
-}
 
 /* A SentencePiece vocabulary with byte fallback. */
 enum { S_UNK, S_BOS, S_EOS, S_BYTES, S_SPACE = S_BYTES + 256, S_A, S_B, S_AB, S_SPACE_A, S_ABAB, S_TURN, N_SPM };
@@ -73,21 +39,6 @@ static void spm_vocab(vocab_build *v) {
     vb_strings(v, "tokenizer.ggml.tokens", spm_tokens, N_SPM);
     vb_numbers(v, "tokenizer.ggml.token_type", VB_I32, spm_types, N_SPM);
     vb_numbers(v, "tokenizer.ggml.scores", VB_F32, spm_scores, N_SPM);
-}
-
-/* Creates from what was built; NULL and the error when it is refused. */
-static npu_tokenizer *create(vocab_build *v, npu_error *err) {
-    gguf_build file;
-    npu_gguf *gguf;
-    npu_tokenizer *tok;
-    vb_finish(v, &file);
-    memset(err, 0, sizeof *err);
-    assert_int_equal(npu_gguf_open_memory(file.data, file.size, "test", NULL, &gguf, err), NPU_OK);
-    npu_status status = npu_tokenizer_create(gguf, NULL, &tok, err);
-    assert_true((status == NPU_OK) == (tok != NULL));
-    npu_gguf_close(gguf);
-    gb_free(&file);
-    return tok;
 }
 
 static npu_tokenizer *create_bpe(void) {
@@ -247,70 +198,6 @@ static void long_runs_take_little_time(void **state) {
     npu_tokenizer_free(tok);
 }
 
-static void refused(vocab_build *v, const char *code, const char *names) {
-    npu_error err;
-    assert_null(create(v, &err));
-    assert_string_equal(err.code, code);
-    assert_non_null(strstr(err.text, names));
-}
-
-static void bad_keys_are_refused_by_name(void **state) {
-    (void)state;
-    vocab_build v = {0};
-    refused(&v, "gguf.key_missing", "tokenizer.ggml.model");
-    vb_str(&v, "tokenizer.ggml.model", "wavelet");
-    refused(&v, "tokenizer.unknown_model", "wavelet");
-    bpe_vocab(&v);
-    vb_str(&v, "tokenizer.ggml.pre", "gpt-9");
-    refused(&v, "tokenizer.unknown_pre", "gpt-9");
-    bpe_vocab(&v);
-    refused(&v, "tokenizer.key_missing", "tokenizer.ggml.merges");
-    static const char *const bad_merges[] = {"h", " ", "h ", "hello", ""};
-    for (size_t i = 0; i < COUNT(bad_merges); i++) {
-        bpe_vocab(&v);
-        vb_str(&v, "tokenizer.ggml.pre", "gpt-2");
-        vb_strings(&v, "tokenizer.ggml.merges", &bad_merges[i], 1);
-        refused(&v, "tokenizer.merge", "tokenizer.ggml.merges[0]");
-    }
-    bpe_vocab(&v);
-    bpe_rest(&v);
-    vb_bool(&v, "tokenizer.ggml.add_bos_token", 1);
-    vb_u32(&v, "tokenizer.ggml.bos_token_id", N_BPE);
-    refused(&v, "tokenizer.role", "tokenizer.ggml.bos_token_id");
-    bpe_vocab(&v);
-    bpe_rest(&v);
-    vb_u32(&v, "tokenizer.ggml.add_eos_token", 1);
-    refused(&v, "gguf.key_type", "tokenizer.ggml.add_eos_token");
-}
-
-static void bad_arrays_are_refused_by_name(void **state) {
-    (void)state;
-    vocab_build v = {0};
-    const char *const tokens[] = {"a", "b"};
-    const int32_t types[] = {1, 77};
-    const float scores[] = {0, 0};
-    vb_str(&v, "tokenizer.ggml.model", "llama");
-    refused(&v, "gguf.key_missing", "tokenizer.ggml.tokens");
-    vb_str(&v, "tokenizer.ggml.model", "llama");
-    vb_strings(&v, "tokenizer.ggml.tokens", tokens, 0);
-    refused(&v, "tokenizer.count", "tokenizer.ggml.tokens");
-    vb_str(&v, "tokenizer.ggml.model", "llama");
-    vb_strings(&v, "tokenizer.ggml.tokens", tokens, 2);
-    vb_numbers(&v, "tokenizer.ggml.token_type", VB_I32, types, 1);
-    refused(&v, "tokenizer.count", "tokenizer.ggml.token_type");
-    vb_str(&v, "tokenizer.ggml.model", "llama");
-    vb_strings(&v, "tokenizer.ggml.tokens", tokens, 2);
-    vb_numbers(&v, "tokenizer.ggml.token_type", VB_I32, types, 2);
-    refused(&v, "tokenizer.type", "tokenizer.ggml.token_type[1]");
-    vb_str(&v, "tokenizer.ggml.model", "llama");
-    vb_strings(&v, "tokenizer.ggml.tokens", tokens, 2);
-    refused(&v, "tokenizer.key_missing", "tokenizer.ggml.scores");
-    vb_str(&v, "tokenizer.ggml.model", "llama");
-    vb_strings(&v, "tokenizer.ggml.tokens", tokens, 2);
-    vb_numbers(&v, "tokenizer.ggml.scores", VB_F32, scores, 1);
-    refused(&v, "tokenizer.count", "tokenizer.ggml.scores");
-}
-
 static void longer_special_tokens_win(void **state) {
     (void)state;
     const char *const tokens[] = {"x", "ab", "bcd", "b", "<s>", "c", "d", "a"};
@@ -387,8 +274,6 @@ int main(void) {
         cmocka_unit_test(broken_utf8_becomes_replacement_characters),
         cmocka_unit_test(streams_only_whole_characters),
         cmocka_unit_test(long_runs_take_little_time),
-        cmocka_unit_test(bad_keys_are_refused_by_name),
-        cmocka_unit_test(bad_arrays_are_refused_by_name),
         cmocka_unit_test(longer_special_tokens_win),
         cmocka_unit_test(words_are_covered_from_the_left),
         cmocka_unit_test(unigram_takes_the_best_sum),
