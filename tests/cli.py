@@ -92,6 +92,22 @@ def usage():
     expect(2, *logits, "--kv", "q3_k", says="--kv: 'q3_k' is none of f16|f32|q8_0")
     expect(2, *logits, "--kv", "f1", says="--kv: 'f1' is none of f16|f32|q8_0")
     expect(2, "eval", "-m", MODEL, "--text", "x", "--against", "", says="--against: '' is none of exact|cpu")
+    for ids, says in (("1,,2", "no token id after comma 1"), ("1, 2 ,", "no token id after comma 2"), (",1", "',1' is not")):
+        expect(2, "logits", "-m", MODEL, "--ids", ids, "-o", "/dev/null", says=says)
+    expect(0, "logits", "-m", MODEL, "--ids", " 1 , 2\n3 ", "-o", "/dev/null")
+    for command, flag in (("run", "--model"), ("run", "--file"), ("run", "--template"), ("run", "--json-schema"),
+                          ("run", "--trace"), ("run", "--plan"), ("run", "--kernels"), ("run", "--npu-target"),
+                          ("run", "--driver"), ("run", "--cpu-level"), ("logits", "--output"), ("eval", "--text"),
+                          ("chat-template", "--messages"), ("plan", "--arch"), ("plan", "--diff"), ("conform", "--op"),
+                          ("conform", "--type")):
+        expect(2, command, flag, "", says=f"{flag}: an empty value is no ")
+        expect(2, command, f"{flag}=", says=f"{flag}: an empty value is no ")
+    expect(2, "info", "", says="operand 1 is empty")
+    expect(2, "plan", "--diff", "a", "", says="operand 1 is empty")
+    for flag in (["-m", MODEL], ["--prompt-tokens", "1"], ["--gen-tokens", "1"], ["--depth", "1"], ["--ctx", "9"],
+                 ["--json-schema", "x"], ["--host-cost"], ["--plan", "x"], ["--no-fallback"], ["--prefill-rows", "1"],
+                 ["--kv", "f32"], ["--exact"], ["--fast"], ["--profile"], ["--trace", "x"]):
+        expect(2, "bench", "--ops", "gemv", *flag, says="has no effect with --ops")
     expect(2, *logits, "--prefill-rows", "4097", says="--prefill-rows: '4097' is not a whole number from 1 to 4096")
     expect(0, *logits, "--prefill-rows", "4096")
 
@@ -161,6 +177,12 @@ def plans():
 def prints():
     expect(0, "--version", out="npu ")
     expect(0, "--help", out="npu run")
+    overview = expect(0, "--help").decode().splitlines()
+    assert len({line.index(word) for line in overview for word in ("answer or", "measure pre", "what a model", "prove that")
+                if word in line}) == 1, overview
+    if not any(row["usable"] for row in json.loads(expect(0, "devices", "--json")) if row["target"] != "host"):
+        for target in ("hexagon: ", "xdna: "):
+            expect(4, "run", "-m", MODEL, "-p", "x", "--device", "npu", says=target)
     for command in ("run", "bench", "logits", "tokenize", "chat-template", "eval", "info", "plan", "devices", "conform",
                     "gate"):
         expect(0, command, "--help", out=f"npu {command}")

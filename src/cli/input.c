@@ -70,21 +70,24 @@ int cli_read_prompt(const cli_options *o, char **text, size_t *size) {
     return isatty(STDIN_FILENO) ? 0 : cli_read_file("-", text, size);
 }
 
-/* One id ends at a comma, white space or the end of the text. */
+/* One id ends at a comma, white space or the end of the text. Two commas are a lost id, and not passed over. */
 static int parse_ids(const char *text, int32_t *ids, size_t *count) {
-    const char *p = text;
+    static const char blank[] = " \t\r\n";
+    const char *p = text + strspn(text, blank);
     *count = 0;
-    for (;;) {
-        p += strspn(p, ", \t\r\n");
-        if (!*p) return 0;
+    while (*p) {
         char *end;
         errno = 0;
         long id = strtol(p, &end, 10);
         if (end == p || errno || id < 0 || id > INT32_MAX || (*end && !strchr(", \t\r\n", *end)))
             return cli_usage("--ids: '%.20s' is not a token id", p);
         ids[(*count)++] = (int32_t)id;
-        p = end;
+        p = end + strspn(end, blank);
+        if (*p != ',') continue;
+        p += 1 + strspn(p + 1, blank);
+        if (!*p || *p == ',') return cli_usage("--ids: no token id after comma %zu", *count);
     }
+    return 0;
 }
 
 int cli_read_ids(const char *list, int32_t **ids, size_t *count) {

@@ -42,9 +42,10 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 static void print_overview(FILE *out) {
     fprintf(out, "npu %s: GGUF language models on NPUs and CPUs\n\n", npu_version());
     for (int i = 0; i < COMMAND_COUNT; i++) {
-        char left[32];
-        snprintf(left, sizeof left, "%s %s", commands[i].name, commands[i].operands);
-        fprintf(out, "  npu %-16s %s\n", left, commands[i].summary);
+        char left[64];
+        int must = (int)strcspn(commands[i].operands, " "); /* the rest is in the command's own help */
+        snprintf(left, sizeof left, "%s %.*s", commands[i].name, must, commands[i].operands);
+        fprintf(out, "  npu %-26s %s\n", left, commands[i].summary);
     }
     fprintf(out, "\nnpu COMMAND --help lists a command's flags. Exit codes: 0 done, 1 failed, 2 usage, 3 refused "
                  "(file, plan, target),\n"

@@ -68,11 +68,20 @@ static int set_word(const struct option *o, const char *value, const char **out)
     }
 }
 
+/* What a script's unset variable must not turn into a message without a name. A text may well be empty. */
+static bool is_name(const char *arg) {
+    static const char *const names[] = {"FILE", "DIR", "NAME", "A"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (!strcmp(arg, names[i])) return true;
+    return false;
+}
+
 static int set(const struct option *o, const char *value, cli_options *out) {
     void *field = (char *)out + o->offset;
     out->given[o - options] = true;
     switch (o->kind) {
     case KIND_TEXT:
+        if (!*value && is_name(o->arg)) return cli_usage("%s: an empty value is no %s", o->name, o->arg);
         *(const char **)field = value;
         return 0;
     case KIND_WORD:
@@ -121,6 +130,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *ou
         } else if (only_operands || argv[i][0] != '-' || !argv[i][1]) {
             if (out->n_positional == command->positional + command->optional)
                 return cli_usage("npu %s: '%s' is one operand too many", command->name, argv[i]);
+            if (!*argv[i]) return cli_usage("npu %s: operand %d is empty", command->name, out->n_positional + 1);
             out->positional[out->n_positional++] = argv[i];
         } else {
             int bad = parse_one(command, argc, argv, &i, out);

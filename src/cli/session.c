@@ -91,16 +91,24 @@ bool cli_emu_help(const cli_options *o, int *bad) {
     return true;
 }
 
-/* --device npu or auto: the first NPU target that finds its device. NULL when none does; |*err| is the last one's
- * reason. */
+/* --device npu or auto: the first NPU target that finds its device. NULL when none does; |*err| has every target's
+ * reason, and the status of the first that is more than a missing device. */
 static const char *find_npu(const cli_options *o, npu_error *err) {
     npu_target_params params = {.logger = cli_logger(o), .arch = o->arch};
-    npu_fail(err, NPU_NO_DEVICE, "device.none", "this build has no NPU target");
+    npu_status worst = NPU_NO_DEVICE;
+    char why[sizeof err->text] = "";
+    size_t used = 0;
     for (unsigned i = 0; npu_target_at(i); i++) {
+        npu_error one = {0};
         npu_caps caps;
         if (!npu_target_at(i)->is_npu) continue;
-        if (npu_target_at(i)->probe(&params, &caps, err) == NPU_OK) return npu_target_at(i)->name;
+        npu_status status = npu_target_at(i)->probe(&params, &caps, &one);
+        if (status == NPU_OK) return npu_target_at(i)->name;
+        if (worst == NPU_NO_DEVICE) worst = status;
+        int n = snprintf(why + used, sizeof why - used, "%s%s: %s", used ? "; " : "", npu_target_at(i)->name, one.text);
+        if (n > 0) used = used + (size_t)n < sizeof why ? used + (size_t)n : sizeof why - 1;
     }
+    npu_fail(err, worst, "device.none", "%s", used ? why : "this build has no NPU target");
     return NULL;
 }
 
