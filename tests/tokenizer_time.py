@@ -17,7 +17,8 @@ from npu_test import FULL
 from tokenizer_random import all_others, peer_models, vocabulary
 
 LIMIT, BYTES = (2.0, 1 << 20) if FULL else (0.25, 1 << 17)
-QUICK = ["llama-spm", "gemma-4", "bert-bge", "nomic-bert-moe", "gpt-2", "llama-bpe", "qwen2@tekken", "qwen2@kimi-k2"]
+QUICK = ["llama-spm", "gemma-4", "bert-bge", "nomic-bert-moe", "gpt-2", "llama-bpe", "qwen2@tekken", "qwen2@kimi-k2", "qwen2@spark2_5",
+         "qwen2@jais-2"]
 REPEATED = {"space": " ", "newline": "\n", "CRLF": "\r\n", "digit": "7", "apostrophe": "'", "combining mark": "\u0301", "letter": "a",
             "capital": "A", "ideograph": "\u4f60", "emoji": "\U0001F600", "full stop": ".", "it's": "'s", "space and letter": " a",
             "letter and digit": "a1", "half a special token": "<|im_start|", "no-break space": "\u00a0", "the escaped space": "\u2581"}

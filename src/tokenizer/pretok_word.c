@@ -162,10 +162,10 @@ static size_t punctuation(const npu__split *s, size_t pos, size_t end, const npu
 
 static size_t space(const npu__split *s, size_t pos, size_t end, const npu__word_rule *r) {
     size_t n = 0, line = 0;
+    if (r->line_end == NPU__LINE_ONE && is_line_end(s->cps[pos])) return 1; /* before a look at the whole run */
     for (; pos + n < end && s->classes[pos + n] & SPACE; n++)
         if (is_line_end(s->cps[pos + n])) line = n + 1;
     if (r->line_end == NPU__LINE_RUN && line) return line;
-    if (r->line_end == NPU__LINE_ONE && is_line_end(s->cps[pos])) return 1;
     if (n <= 1) return n;
     if (pos + n < end) n--; /* the last one belongs to what follows */
     if (!r->halving) return n;
