@@ -7,6 +7,7 @@
 
 #include "wire/alibi.h"
 #include "wire/check.h"
+#include "wire/op_check.h"
 
 typedef struct lowering {
     const npu_hex_target *t;
@@ -243,6 +244,15 @@ void npu_hex_images_free(npu_hex_target *t) {
     t->n_images = t->image_slots = 0;
 }
 
+/* Gives |weight| the layout that it has on the device. */
+static bool weight_fits(npu_tensor *weight, const npu_caps *caps) {
+    const char *kind;
+    uint64_t bytes = npu_tensor_extent(weight);
+    npu_hex_weight_image(weight, &kind, &bytes);
+    npu_hex_weight_layout(weight);
+    return bytes <= caps->hw.max_buffer_bytes;
+}
+
 bool npu_hex_supports(const npu_caps *caps, npu_mode mode, const npu_op *op, const npu_tensor *tensors,
                       const char **why_not) {
     npu_tensor local[NPU_OP_SRCS + NPU_OP_DSTS];
@@ -256,7 +266,10 @@ bool npu_hex_supports(const npu_caps *caps, npu_mode mode, const npu_op *op, con
         uint16_t *index = i < NPU_OP_SRCS ? &here.src[i] : &here.dst[i - NPU_OP_SRCS];
         if (*index == NPU_NO_TENSOR) continue;
         local[i] = tensors[*index];
-        if (local[i].flags & NPU_TENSOR_WEIGHT) npu_hex_weight_layout(&local[i]);
+        if (local[i].flags & NPU_TENSOR_WEIGHT && !weight_fits(&local[i], caps)) {
+            *why_not = "a weight is larger than a shared buffer can be";
+            return false;
+        }
         *index = (uint16_t)i;
     }
     *why_not = npu_opplan_make(&here, local, &caps->hw, kernel);

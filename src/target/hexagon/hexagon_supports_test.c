@@ -1,0 +1,44 @@
+/* What is asked of the target while planning: weights that no shared buffer can hold are not planned on the device. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "target/hexagon/hexagon_internal.h"
+#include "wire/format.h"
+
+/* A product with |n| rows of 4096 values of |type|. */
+static bool takes(uint8_t type, uint32_t n, const char **why) {
+    const npu_target_params params = {.arch = "v73"};
+    const npu_format *f = npu_format_of(type);
+    npu_caps caps;
+    npu_error err;
+    assert_int_equal(npu_target_hexagon.probe(&params, &caps, &err), NPU_OK);
+    npu_tensor t[3] = {{.ne = {4096, 1, 1, 1}, .type = NPU_TYPE_F32, .nb = {4, 16384, 16384, 16384}},
+                       {.ne = {4096, n, 1, 1}, .type = type, .flags = NPU_TENSOR_WEIGHT},
+                       {.ne = {n, 1, 1, 1}, .type = NPU_TYPE_F32, .nb = {4, 4ull * n, 4ull * n, 4ull * n}}};
+    t[1].nb[0] = f->block_bytes;
+    t[1].nb[1] = 4096 / f->block_values * f->block_bytes;
+    t[1].nb[2] = t[1].nb[3] = t[1].nb[1] * n;
+    npu_op op = {.code = NPU_OP_MUL_MAT};
+    for (unsigned i = 0; i < NPU_OP_SRCS; i++) op.src[i] = i < 2 ? (uint16_t)i : NPU_NO_TENSOR;
+    for (unsigned i = 0; i < NPU_OP_DSTS; i++) op.dst[i] = i < 1 ? 2 : NPU_NO_TENSOR;
+    *why = NULL;
+    return npu_target_hexagon.supports(&caps, NPU_MODE_DEFAULT, &op, t, why);
+}
+
+static void weights_over_a_buffer(void **state) {
+    const char *why;
+    (void)state;
+    assert_true(takes(NPU_TYPE_Q4_0, 1 << 18, &why)); /* 576 MiB */
+    assert_false(takes(NPU_TYPE_Q4_0, 1 << 19, &why));
+    assert_string_equal(why, "a weight is larger than a shared buffer can be");
+    assert_true(takes(NPU_TYPE_F32, 1 << 16, &why)); /* 1 GiB */
+    assert_false(takes(NPU_TYPE_F32, (1 << 16) + 1, &why));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(weights_over_a_buffer)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
