@@ -1,5 +1,5 @@
-/* Reading plan.json: everything in the file is checked before use, then the hash. A hand-edited plan is refused by its
- * hash; one from another version by its version. */
+/* Reading plan.json: everything in the file is checked before use, then the hash (plan_seal.c). A hand-edited plan is
+ * refused by its hash or by the field; one from another version by its version. */
 #include "plan/plan.h"
 
 #include <jansson.h>
@@ -307,22 +307,13 @@ static void read_plan(reader *r, const json_t *root, npu_plan *p) {
     if (r->status == NPU_OK) read_lists(r, root, p);
 }
 
-static void check_hash(reader *r, const npu_plan *p) {
-    char hash[NPU_PLAN_HASH_LEN + 1];
-    if (r->status == NPU_OK) r->status = npu_plan_hash(p, hash, r->err);
-    if (r->status == NPU_OK && strcmp(hash, p->hash) != 0)
-        r->status =
-            npu_fail(r->err, NPU_REFUSED, "plan.hash",
-                     "%s: says hash %.16s..., its content has %.16s... (edited by hand?)", r->path, p->hash, hash);
-}
-
 npu_status npu_plan_parse(const json_t *root, const char *name, bool sealed, npu_plan **out, npu_error *err) {
     *out = NULL;
     npu_plan *p = calloc(1, sizeof *p);
     if (!p) return npu_fail(err, NPU_NO_MEMORY, "plan.memory", "%s: no memory", name);
     reader r = {name, NPU_OK, err};
     read_plan(&r, root, p);
-    if (r.status == NPU_OK && sealed) check_hash(&r, p);
+    if (r.status == NPU_OK && sealed) r.status = npu_plan_check_seal(p, root, name, err);
     if (r.status == NPU_OK)
         *out = p;
     else

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/plan.h"
+#include "plan/plan_hash.h"
 
 static npu_plan_kernel kernel(uint16_t role, uint32_t m, const char *file) {
     npu_plan_kernel k = {.role = role, .M = m, .K = 64, .N = 96};
@@ -125,11 +125,132 @@ static void roles_have_names(void **state) {
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) assert_true(npu_role_named(needed[i]) > 0);
 }
 
+/* A plan that has something in every list, and its JSON. */
+static json_t *whole_plan(void) {
+    npu_plan *p = empty_plan();
+    npu_error err = {0};
+    uint16_t index;
+    npu_plan_kernel k = kernel(NPU_ROLE_QKV, 16, "a");
+    npu_plan_design d = {.role = NPU_ROLE_QKV,
+                         .n_splits = 3,
+                         .splits = {30, 30, 30},
+                         .K = 64,
+                         .N = 96,
+                         .real_k = 60,
+                         .real_n = 90,
+                         .bytes = 6144,
+                         .prefill_kernel = NPU_PLAN_NO_KERNEL};
+    assert_int_equal(npu_plan_add_kernel(p, &k, &index, &err), NPU_OK);
+    for (int i = 0; i < 2; i++) { /* the second has no weights: its type is "" */
+        npu_plan_entry *e = &p->entries[i];
+        *e = (npu_plan_entry){.layer = (uint16_t)i, .role = NPU_ROLE_QKV, .code = NPU_OP_MUL_MAT, .n_splits = 3};
+        e->real_k = 60, e->real_n = 90, e->K = 64, e->N = 96, e->n_tensors = (uint16_t)!i, e->type = 1;
+        for (int j = 0; j < 3; j++) e->splits[j] = 30;
+        snprintf(e->tensors[0], sizeof e->tensors[0], "w");
+        assert_int_equal(npu_plan_add_design(p, e, &d, &err), NPU_OK);
+    }
+    npu_plan_leave_on_host(&p->entries[1], "a reason");
+    p->facts = calloc(1, sizeof *p->facts);
+    assert_non_null(p->facts);
+    p->n_facts = 1;
+    p->version = NPU_PLAN_VERSION;
+    p->n_layers = 2;
+    p->settings.kv_type = 1;
+    assert_int_equal(npu_plan_hash(p, p->hash, &err), NPU_OK);
+    char *text = npu_plan_to_json(p);
+    assert_non_null(text);
+    json_t *root = json_loads(text, 0, NULL);
+    assert_non_null(root);
+    free(text);
+    npu_plan_free(p);
+    return root;
+}
+
+static bool is_taken(const json_t *root) {
+    npu_error err = {0};
+    npu_plan *p;
+    npu_status status = npu_plan_parse(root, "plan", true, &p, &err);
+    npu_plan_free(p);
+    assert_true(status == NPU_OK || (status == NPU_REFUSED && !strncmp(err.code, "plan.", 5)));
+    return status == NPU_OK;
+}
+
+/* Another value of the same type, one of another type, or a neighbour; NULL when there is none. */
+static json_t *another(const json_t *v, int way) {
+    if (way == 1) return json_is_string(v) ? json_integer(0) : json_string("x");
+    if (way == 2) return json_is_integer(v) ? json_real((double)json_integer_value(v)) : json_null();
+    if (json_is_string(v)) return json_sprintf("%sx", json_string_value(v));
+    if (json_is_integer(v)) return json_integer(json_integer_value(v) + 1);
+    return json_is_boolean(v) ? json_boolean(!json_is_true(v)) : NULL;
+}
+
+static unsigned change_all(const json_t *root, json_t *at);
+
+/* Each change of |*value|, which is in |in| under |key| or, without, at |i|, and of all inside it. */
+static unsigned change(const json_t *root, json_t *in, const char *key, size_t i, json_t *value) {
+    unsigned n = 0;
+    json_incref(value);
+    for (int way = 0; way < 3; way++) {
+        json_t *other = another(value, way);
+        if (!other) continue;
+        assert_int_equal(key ? json_object_set_new(in, key, other) : json_array_set_new(in, i, other), 0);
+        if (is_taken(root)) fail_msg("%s[%zu] changed in way %d is taken", key ? key : "", i, way);
+        n++;
+        assert_int_equal(key ? json_object_set(in, key, value) : json_array_set(in, i, value), 0);
+    }
+    json_decref(value);
+    return n + change_all(root, value);
+}
+
+static unsigned change_all(const json_t *root, json_t *at) {
+    unsigned n = 0;
+    void *next;
+    const char *key;
+    json_t *value;
+    for (size_t i = 0; i < json_array_size(at); i++) n += change(root, at, NULL, i, json_array_get(at, i));
+    json_object_foreach_safe(at, next, key, value) n += change(root, at, key, 0, value);
+    if (!json_is_object(at)) return n;
+    assert_int_equal(json_object_set_new(at, "more", json_true()), 0);
+    assert_false(is_taken(root));
+    assert_int_equal(json_object_del(at, "more"), 0);
+    return n + 1;
+}
+
+static void every_change_of_a_file_is_refused(void **state) {
+    (void)state;
+    json_t *root = whole_plan();
+    assert_true(is_taken(root));
+    assert_true(change_all(root, root) > 250);
+    assert_true(is_taken(root));
+    json_decref(root);
+}
+
+static void a_change_that_the_hash_does_not_see_is_named(void **state) {
+    (void)state;
+    json_t *root = whole_plan(), *entry = json_array_get(json_object_get(root, "entries"), 1);
+    npu_error err = {0};
+    npu_plan *p;
+    assert_int_equal(json_object_set_new(entry, "type", json_string("npu")), 0);
+    assert_int_equal(npu_plan_parse(root, "plan", true, &p, &err), NPU_REFUSED);
+    assert_string_equal(err.code, "plan.field");
+    assert_non_null(strstr(err.text, "plan: entries[1].type is not what"));
+    assert_int_equal(json_object_set_new(entry, "type", json_string("")), 0);
+    json_t *design = json_array_get(json_object_get(entry, "designs"), 0);
+    assert_int_equal(json_object_set_new(design, "residency", json_string("9/qkv/")), 0);
+    assert_int_equal(npu_plan_parse(root, "plan", true, &p, &err), NPU_REFUSED);
+    assert_non_null(strstr(err.text, "entries[1].designs[0].residency"));
+    json_decref(root);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_ones_are_kept_once), cmocka_unit_test(the_host_gets_a_reason),
-        cmocka_unit_test(manifests_are_compared),   cmocka_unit_test(every_difference_of_a_kernel),
+        cmocka_unit_test(equal_ones_are_kept_once),
+        cmocka_unit_test(the_host_gets_a_reason),
+        cmocka_unit_test(manifests_are_compared),
+        cmocka_unit_test(every_difference_of_a_kernel),
         cmocka_unit_test(roles_have_names),
+        cmocka_unit_test(every_change_of_a_file_is_refused),
+        cmocka_unit_test(a_change_that_the_hash_does_not_see_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
