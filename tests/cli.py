@@ -63,6 +63,7 @@ def usage():
     expect(2, "run", "-m", MODEL, "-n", "-1", "-p", "x", says="--max-tokens: '-1' is not a whole number")
     expect(2, "run", "-m", MODEL, "-n", "99999999999999999999", "-p", "x", says="--max-tokens")
     expect(2, "run", "-m", MODEL, "--ctx", "0", "-p", "x", says="--ctx")
+    expect(2, "run", "-m", MODEL, "-p", "x", "--seed", "9223372036854775808", says="from 0 to 9223372036854775807")
     expect(2, "run", "-m", MODEL, "--raw=yes", "-p", "x", says="--raw takes no value")
     expect(2, "run", "-m", MODEL, "--raw", "--system", "x", "-p", "x", says="--raw and --system contradict")
     expect(2, "run", "-m", MODEL, "--raw", "--template", "x", "-p", "x", says="--raw and --template contradict")

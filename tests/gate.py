@@ -66,6 +66,7 @@ def changes(here):
             (TEXT, put("texts", 1, "text", text[:3] + "#" + text[4:]), ["prompt 2: after", "2 of 3"]),
             (TEXT, put("texts", 0, "ids", 0, 5), ["the same text of other tokens"]),
             (TEXT, put("texts", 2, "prompt", "Another one"), ["prompt 3 has other tokens"]),
+            (LOGITS, put("logits", 4, "ids", 0, 5), ["prompt 5 has other tokens"]),
             (LOGITS, put("logits", 5, "sha256", "0" * 64), ["prompt 6: other bytes; mean KLD of its last rows 0", "7 of 8"]),
             (PROFILE, put("profile", "rows", 3, "calls", row["calls"] + 1), [f"{row['calls'] + 1} calls, now {row['calls']}"]),
             (PROFILE, put("profile", "rows", 3, "rows", 0), ["0 rows, now"]),
@@ -88,6 +89,24 @@ def changes(here):
     put("plan", "0" * 64)(doc)
     (changed / "gate.json").write_text(json.dumps(doc))
     gate(LOGITS | PLAN, "check", changed, says=["plan.json can't be read"])
+
+
+def plans(here):
+    """plan.json is read and held against its hash though the recorded hashes agree, on both sides."""
+    text = (here / "plan.json").read_text()
+    another = here.parent / "another.json"
+    run_npu("plan", "-m", MODEL, "--ctx", "64", "-o", another)
+    for write, says in (
+            (pathlib.Path.unlink, "can't be read"),
+            (lambda file: file.write_text(""), "can't be read"),
+            (lambda file: file.write_text(text[:len(text) // 2]), "can't be read"),
+            (lambda file: file.write_text(text.replace('"ctx": 128', '"ctx": 127')), "edited by hand?"),
+            (lambda file: shutil.copy(another, file), "plan.json does not belong to its recording"),
+            (lambda file: (file.unlink(), file.mkdir()), "is a directory, not a plan")):
+        changed = other(here, "changed", lambda doc: None)
+        write(changed / "plan.json")
+        for args in (("check", changed), ("compare", changed, here), ("compare", here, changed)):
+            gate(PLAN, *args, says=[says])
 
 
 def settings(here):
@@ -137,11 +156,29 @@ def broken(here, tmp):
                  ["logits", 0, "sha256"], ["texts", 0, "text"], ["profile", "rows"]):
         refused(3, "gate.field", *change(*path, None))
         refused(3, "gate.field", *change(*path, 5 if path[-1] == "rows" else [5]))
+    for path in (["texts", 1, "prompt_ids"], ["texts", 2, "ids"], ["logits", 3, "ids"], ["logits", 3, "prompt"],
+                 *(["profile", "rows", 2, field] for field in
+                   ("owner", "role", "op", "calls", "rows", "fallbacks", "retries", "ns", "second_ns", "pack", "quant",
+                    "launch", "wait", "readback", "dequant")),
+                 ["profile", "runs"], ["profile", "cpu_ns"], ["profile", "cpu_second_ns"]):
+        where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)[1:]
+        for value in (None, {}, ["5"], 1.5, True, -1):
+            refused(3, f": {where} is missing or of a wrong type [gate.field]", *change(*path, value))
+    refused(3, "against.kld_max is missing", *change("against", {"what": "cpu", "kld_mean": 0.5}))
+    for option, values in (("--max-tokens", ([], "5", 1.5, 8.0, -1, True, None, {})), ("--runs", (0, 1001, 5.0)),
+                           ("--ctx", ("8", 0)), ("--timeout", ("5", -1, [])), ("--exact", (1, "yes")), ("--model", (5, [])),
+                           ("--model", ("a\0b",)), ("--kv", (5,)), ("--seed", (5,)), ("--frob", ("x",)),
+                           ("--emu", (None, "seed=1", ["seed=1", 5, "x=2"], [None], ["x"] * 33))):
+        for value in values:
+            def set_option(doc, option=option, value=value):
+                doc["options"][option] = value
+            refused(3, f"options.{option}: ", "check", other(here, "broken", set_option))
+    for value in (None, 5, [], "x"):
+        refused(3, "options", *change("options", value))
     for value in (0, -1, 1 << 30):
         refused(3, "gate.field", *change("n_vocab", value))
     refused(3, "gate.field", *change("logits", 0, "kept", 5))
     refused(3, "gate.logits", *change("logits", 0, "kept", 1))
-    refused(1, "option --ctx", *change("options", "--ctx", "8"))
     refused(1, "/no/such/model", *change("options", "--model", "/no/such/model"))
     refused(3, "nosuch: this build has no such target", *change("options", "--npu-target", "nosuch"))
     cut = other(here, "broken", lambda doc: None)
@@ -180,6 +217,7 @@ def main():
         judged(0, "check", here)
         gate(0, "compare", here, here)
         changes(here)
+        plans(here)
         settings(here)
         times(here)
         broken(here, tmp)

@@ -34,7 +34,10 @@ int cli_gate_measure(const cli_options *o, const cli_session *session, const gat
  * it; reading back, those that |o| does not give come from there, as strings that |r| owns. */
 int cli_gate_write(const char *dir, const cli_options *o, const cli_session *session, gate_recording *r);
 int cli_gate_read(const char *dir, gate_recording *r);
-int cli_gate_options(const gate_recording *r, cli_options *o);
+void cli_gate_options(const gate_recording *r, cli_options *o);
+
+/* gate_schema.c: whether r->doc, read from |path|, has all fields but its options; sets kept_rows and n_vocab. */
+int cli_gate_check(const char *path, gate_recording *r);
 
 /* gate_compare.c: what is different, printed as lines or JSON. Returns the bits of the gates that failed. */
 unsigned cli_gate_compare(const cli_options *o, const gate_recording *was, const gate_recording *now,

@@ -120,6 +120,7 @@ static void compare_logits(verdict *v, const gate_recording *was, const gate_rec
         bool as_kept = true;
         if (json_equal(field(x, "kept"), field(y, "kept")))
             as_kept = compare_rows(was, now, row, kept, &sum, &max, &rows);
+        if (!json_equal(field(x, "ids"), field(y, "ids"))) note(v, "prompt %zu has other tokens", i + 1);
         if (!equal)
             note(v, "prompt %zu: other bytes; mean KLD of its last rows %.3g", i + 1, (sum - before) / (double)kept);
         if (equal && !as_kept) note(v, "prompt %zu: logits.f32 does not belong to its recording", i + 1);
@@ -197,20 +198,29 @@ static void plan_line(void *user, const char *text) {
     note(user, "%s", text);
 }
 
+/* Whether a side's plan.json is there and is the one whose hash its recording has. */
+static bool has_plan(verdict *v, const gate_recording *side, const npu_plan *plan) {
+    if (!plan)
+        note(v, "plan.json can't be read: %s", side->plan_error.text);
+    else if (strcmp(plan->hash, string(side->doc, "plan")) != 0)
+        note(v, "plan.json does not belong to its recording: it has %.16s..., gate.json %.16s...", plan->hash,
+             string(side->doc, "plan"));
+    return plan != NULL;
+}
+
 static void compare_plans(verdict *v, const gate_recording *was, const gate_recording *now, const npu_plan *plan_now) {
     const char *a = string(was->doc, "plan"), *b = string(now->doc, "plan");
     uint32_t n = 0;
     npu_error err = {0};
+    bool known = has_plan(v, was, was->plan);
+    known = has_plan(v, now, plan_now) && known;
     if (!strcmp(a, b)) {
         snprintf(v->summary, sizeof v->summary, "%s", a);
         return;
     }
     snprintf(v->summary, sizeof v->summary, "recorded with %.16s..., now %.16s...", a, b);
     v->failed = true;
-    if (!was->plan || !plan_now)
-        note(v, "plan.json can't be read: %s", was->plan ? now->plan_error.text : was->plan_error.text);
-    else if (npu_plan_diff(was->plan, plan_now, plan_line, v, &n, &err) != NPU_OK)
-        note(v, "%s", err.text);
+    if (known && npu_plan_diff(was->plan, plan_now, plan_line, v, &n, &err) != NPU_OK) note(v, "%s", err.text);
 }
 
 /* Against the exact mode or the CPU: told, not judged. */

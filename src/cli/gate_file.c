@@ -64,28 +64,63 @@ static json_t *options_json(const cli_options *o) {
     return all;
 }
 
-int cli_gate_options(const gate_recording *r, cli_options *o) {
+/* Whether |v| is of the option's type and in its range. */
+static bool is_value(const struct kept_option *k, const json_t *v) {
+    if (k->kind == SWITCH) return json_is_boolean(v);
+    if (k->kind == TEXT || k->kind == FILE_NAME)
+        return json_is_string(v) && json_string_length(v) == strlen(json_string_value(v));
+    return (k->kind == COUNT ? json_is_integer(v) : json_is_number(v)) &&
+           cli_option_takes(k->option, json_number_value(v));
+}
+
+/* The name of the first option that is none of these or has a value that it can't have; NULL when all are well. */
+static const char *wrong_option(const json_t *all) {
+    const json_t *emu = json_object_get(all, "--emu");
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)all, name, value) {
+        int i = 0;
+        while (i < N_KEPT && strcmp(name, cli_option_name(kept_options[i].option)) != 0) i++;
+        if (i < N_KEPT ? !is_value(&kept_options[i], value) : strcmp(name, "--emu") != 0) return name;
+    }
+    if (!json_is_array(emu) || json_array_size(emu) > CLI_LIST_MAX) return "--emu";
+    for (size_t i = 0; i < json_array_size(emu); i++)
+        if (!json_is_string(json_array_get(emu, i))) return "--emu";
+    return NULL;
+}
+
+static int refuse(const char *path, const char *code, const char *what) {
+    npu_error err = {0};
+    npu_fail(&err, NPU_REFUSED, code, "%s %s", path, what);
+    return cli_fail(&err);
+}
+
+static int check_options(const char *path, const json_t *all) {
+    char what[128];
+    if (!json_is_object(all)) return refuse(path, "gate.field", "has no options");
+    const char *wrong = wrong_option(all);
+    if (!wrong) return 0;
+    snprintf(what, sizeof what, "has options.%s: missing, unknown or with a value that it can't have", wrong);
+    return refuse(path, "gate.field", what);
+}
+
+void cli_gate_options(const gate_recording *r, cli_options *o) {
     const json_t *all = json_object_get(r->doc, "options"), *emu = json_object_get(all, "--emu");
     for (int i = 0; i < N_KEPT; i++) {
         const struct kept_option *k = &kept_options[i];
         const json_t *value = json_object_get(all, cli_option_name(k->option));
         void *at = (char *)o + k->offset;
         if (!value || o->given[k->option]) continue;
-        bool text = k->kind == TEXT || k->kind == FILE_NAME;
-        if (text ? !json_is_string(value) : k->kind == SWITCH ? !json_is_boolean(value) : !json_is_number(value))
-            return cli_error("the recording's option %s is of a wrong type", cli_option_name(k->option));
         o->given[k->option] = true;
-        if (text) *(const char **)at = json_string_value(value);
+        if (k->kind == TEXT || k->kind == FILE_NAME) *(const char **)at = json_string_value(value);
         if (k->kind == COUNT) *(int64_t *)at = json_integer_value(value);
         if (k->kind == NUMBER) *(double *)at = json_number_value(value);
         if (k->kind == SWITCH) *(bool *)at = json_is_true(value);
     }
-    if (o->given[CLI_OPT_emu]) return 0;
-    for (size_t i = 0; i < json_array_size(emu) && i < CLI_LIST_MAX; i++) {
+    if (o->given[CLI_OPT_emu]) return;
+    for (size_t i = 0; i < json_array_size(emu) && i < CLI_LIST_MAX; i++)
         o->emu[i] = json_string_value(json_array_get(emu, i));
-        o->given[CLI_OPT_emu] = o->emu[i] != NULL;
-    }
-    return 0;
+    o->given[CLI_OPT_emu] = json_array_size(emu) > 0;
 }
 
 static int write_bytes(const char *path, const void *data, size_t size) {
@@ -131,35 +166,6 @@ int cli_gate_write(const char *dir, const cli_options *o, const cli_session *ses
     return bad;
 }
 
-static bool is_prompt(const json_t *o, const char *field) {
-    return json_string_value(json_object_get(o, "prompt")) && json_string_value(json_object_get(o, field));
-}
-
-static int refuse(const char *path, const char *code, const char *what) {
-    npu_error err = {0};
-    npu_fail(&err, NPU_REFUSED, code, "%s %s", path, what);
-    return cli_fail(&err);
-}
-
-/* Whether all is there that a check reads. */
-static int check_document(const char *path, gate_recording *r) {
-    const json_t *texts = json_object_get(r->doc, "texts"), *logits = json_object_get(r->doc, "logits");
-    const json_t *rows = json_object_get(json_object_get(r->doc, "profile"), "rows");
-    json_int_t version = json_integer_value(json_object_get(r->doc, "npu_gate"));
-    json_int_t n_vocab = json_integer_value(json_object_get(r->doc, "n_vocab"));
-    if (version != GATE_VERSION) return refuse(path, "gate.version", "is not a recording of this version");
-    bool ok = json_is_array(texts) && json_is_array(logits) && json_is_array(rows) && n_vocab > 0 &&
-              n_vocab < 1 << 24 && json_string_value(json_object_get(r->doc, "plan"));
-    for (size_t i = 0; i < json_array_size(texts); i++) ok = ok && is_prompt(json_array_get(texts, i), "text");
-    for (size_t i = 0; i < json_array_size(logits); i++) {
-        json_int_t kept = json_integer_value(json_object_get(json_array_get(logits, i), "kept"));
-        ok = ok && is_prompt(json_array_get(logits, i), "sha256") && kept > 0 && kept <= GATE_KEPT_ROWS;
-        r->kept_rows += (uint64_t)kept;
-    }
-    r->n_vocab = (uint32_t)n_vocab;
-    return ok ? 0 : refuse(path, "gate.field", "lacks something, or has it of a wrong type");
-}
-
 static int read_kept(const char *path, gate_recording *r) {
     size_t want = (size_t)r->kept_rows * r->n_vocab * sizeof *r->kept, got = 0;
     char *text = NULL;
@@ -180,7 +186,8 @@ int cli_gate_read(const char *dir, gate_recording *r) {
     r->doc = json_load_file(gate_json, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
     if (!r->doc && why.line < 0) return cli_error("%s: %s", gate_json, why.text);
     if (!r->doc) return refuse(gate_json, "gate.json", why.text);
-    bad = check_document(gate_json, r);
+    bad = cli_gate_check(gate_json, r);
+    if (!bad) bad = check_options(gate_json, json_object_get(r->doc, "options"));
     if (!bad) bad = read_kept(logits, r);
     if (!bad) (void)npu_plan_read(plan, &r->plan, &r->plan_error);
     return bad;

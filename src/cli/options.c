@@ -27,6 +27,10 @@ static const struct option {
 #include "cli/options.def"
 };
 
+bool cli_option_takes(int option, double value) {
+    return value >= options[option].min && value <= options[option].max;
+}
+
 static const struct option *find(const char *arg, size_t len) {
     for (int i = 0; i < CLI_OPT_LIMIT; i++) {
         bool is_long = strlen(options[i].name) == len && !memcmp(options[i].name, arg, len);
@@ -40,8 +44,11 @@ static int set_count(const struct option *o, const char *value, int64_t *out) {
     char *end;
     errno = 0;
     long long n = strtoll(value, &end, 10);
-    if (end == value || *end || errno || (double)n < o->min || (double)n > o->max)
-        return cli_usage("%s: '%s' is not a whole number from %.0f to %.0f", o->name, value, o->min, o->max);
+    if (end == value || *end || errno || (double)n < o->min || (double)n > o->max) {
+        /* as a double, INT64_MAX is one more than itself */
+        long long max = o->max < (double)INT64_MAX ? (long long)o->max : INT64_MAX;
+        return cli_usage("%s: '%s' is not a whole number from %.0f to %lld", o->name, value, o->min, max);
+    }
     *out = n;
     return 0;
 }

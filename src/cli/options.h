@@ -85,6 +85,7 @@ int cli_check_options(const cli_options *options);
 
 /* The name of a flag, CLI_OPT_FIELD. */
 const char *cli_option_name(int option);
+bool cli_option_takes(int option, double value); /* whether a number is in the option's range */
 
 void cli_print_help(const cli_command *command);
 
