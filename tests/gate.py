@@ -124,15 +124,17 @@ def settings(here):
 def times(here):
     """Times are judged only where they can be: long, steady, on a machine as fast as before."""
     def timed(name, ns, second=None, cpu=5e6, cpu_second=None):
+        second = ns if second is None else second
+
         def change(doc):
             doc["profile"].update(cpu_ns=int(cpu), cpu_second_ns=int(cpu_second or cpu))
             for row in doc["profile"]["rows"]:
-                row.update(ns=int(ns), second_ns=int(second or ns))
+                row.update(ns=int(ns), second_ns=int(second))
         return other(here, name, change)
 
     base, rows = timed("base", 1e8), len(json.loads((here / "gate.json").read_text())["profile"]["rows"])
     for failed, told, args in ((0, rows, [1.019e8]), (PROFILE, rows, [1.021e8]), (PROFILE, rows, [0.979e8]), (0, rows, [0.981e8]),
-                               (0, 0, [1e7]), (0, 0, [2e8, 2.1e8]), (0, 0, [2e8, 2e8, 5.2e6]), (0, 0, [2e8, 2e8, 5e6, 5.2e6])):
+                               (0, 0, [1e7]), (0, 0, [2e8, 2.1e8]), (0, 0, [2e8, 0]), (0, 0, [2e8, 2e8, 5.2e6]), (0, 0, [2e8, 2e8, 5e6, 5.2e6])):
         found = judged(failed, "compare", base, timed("now", *args))
         assert found["profile"]["times_told"] == told and found["profile"]["rows"] == rows, (args, found)
     gate(PROFILE, "compare", base, timed("now", 1.2e8), says=["100.00 ms, now 120.00 ms (+20.0 %)"])
@@ -190,6 +192,10 @@ def broken(here, tmp):
     mine.mkdir()
     run_npu("gate", "record", "-m", MODEL, "-o", mine, "--ctx", "128", "-q")  # an empty folder is fine
     assert sorted(p.name for p in mine.iterdir()) == ["gate.json", "logits.f32", "plan.json"]
+    once = tmp / "once"  # one run has no second time, so that nothing can be told of its times
+    run_npu("gate", "record", "-m", MODEL, "-o", once, "--ctx", "128", "-q", "-r", "1")
+    assert all(row["second_ns"] == 0 for row in json.loads((once / "gate.json").read_text())["profile"]["rows"])
+    gate(0, "check", once)
     (mine / "gate.json").unlink()
     refused(2, "is no recording", "record", "-m", MODEL, "-o", mine)
     for args in (["record", "-m", MODEL], ["check"], ["check", here, here], ["compare", here], ["frob"], [],

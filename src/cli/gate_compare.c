@@ -143,8 +143,9 @@ static const json_t *row_like(const json_t *rows, const json_t *like) {
     return NULL;
 }
 
+/* |second| 0: there was no second run. */
 static bool is_steady(double first, double second) {
-    return first > 0 && second - first <= STEADY * first;
+    return first > 0 && second >= first && second - first <= STEADY * first;
 }
 
 /* Whether a row's times tell anything on both sides. */

@@ -188,7 +188,7 @@ static npu_status work(measure *m, npu_error *err) {
     return NPU_OK;
 }
 
-/* The smallest and the second smallest of a row's times. */
+/* The smallest and the second smallest of a row's times; UINT64_MAX when there were fewer runs. */
 typedef struct fastest {
     uint64_t first, second;
 } fastest;
@@ -217,10 +217,11 @@ static void add_row(row_total *t, const cli_profile_row *r) {
 }
 
 static json_t *row_json(const cli_profile_row *r, const row_total *t) {
-    json_t *row = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "owner", r->owner, "role", r->role, "op",
-                            r->op, "calls", (json_int_t)r->calls, "rows", (json_int_t)r->rows, "fallbacks",
-                            (json_int_t)r->fallbacks, "retries", (json_int_t)t->retries, "ns",
-                            (json_int_t)t->time.first, "second_ns", (json_int_t)t->time.second);
+    json_t *row =
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "owner", r->owner, "role", r->role, "op", r->op,
+                  "calls", (json_int_t)r->calls, "rows", (json_int_t)r->rows, "fallbacks", (json_int_t)r->fallbacks,
+                  "retries", (json_int_t)t->retries, "ns", (json_int_t)t->time.first, "second_ns",
+                  (json_int_t)(t->time.second == UINT64_MAX ? 0 : t->time.second));
     for (int k = 0; k < CLI_PHASES; k++)
         json_object_set_new(row, cli_phase_name((cli_phase)k), json_integer((json_int_t)t->phases[k]));
     return row;
