@@ -1,9 +1,9 @@
 /* Trace events of the NPU program (wire/trace.h): what each thread did, when, for which op.
  *
  * Every thread writes its own ring; the main thread names the batch and the op for all of them, and publishes what was
- * written when the batch ends. Off is a null pointer at every place that could record, and no place is inside a loop
- * over units, so that off costs next to nothing (tests/htp/trace_cost.py). HTP_NO_TRACE leaves even that out, for that
- * test.
+ * written when the batch ends. Off is a null pointer at every place that could record, and the one loop over units that
+ * records, htp_pipe_run's, is compiled with and without, so that off costs next to nothing (tests/htp/trace_cost.py).
+ * HTP_NO_TRACE leaves even that out, for that test.
  */
 #ifndef HTP_TRACE_H
 #define HTP_TRACE_H

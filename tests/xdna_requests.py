@@ -60,8 +60,13 @@ def nothing_stays(tool):
         assert (same, other_same) == (first, other) and tool.counts(counts)["short"] == 0, (setting, counts)
 
 
+PROVEN = "-row kernel's sums"  # a line of the log for each design
+
+
 def faults(tool):
     a, b = tool(A, B)
+    designs = tool.log.count(PROVEN)
+    assert designs > 3, tool.log
     for rules, want in FAULTS:
         lines = tool("emu=watchdog=300", A, "fault=" + rules, B, "fault=off", B, A, "counts")
         before, _, hit, _, same, after, counts = lines
@@ -72,6 +77,8 @@ def faults(tool):
         assert counts["reopened"] == int(lost), (rules, counts)
         # What a lost device held comes by the callback, each weight once, the head from its source.
         assert counts["tiles"] == (8 if lost else 0) and counts["packed"] == (18 if lost else 9), (rules, counts)
+        # What the small kernels were proven to do, they were on the device that is gone.
+        assert tool.log.count(PROVEN) == designs * (1 + int(lost)), (rules, tool.log)
         assert ("layer 0, role " in hit + tool.log) == ("short" in rules), (hit, tool.log)
         print(f"{rules}: {hit.split(':')[0]}")
 

@@ -224,7 +224,7 @@ int main(int argc, char **argv) {
     tool t = {.params = {.npu_target = "xdna", .driver = "emu", .ctx = 256, .threads = 2}};
     if (argc < 3) return 2;
     t.params.cache_dir = argv[2];
-    t.params.logger = (npu_logger){.callback = log_line, .level = NPU_LOG_WARN};
+    t.params.logger = (npu_logger){.callback = log_line, .level = NPU_LOG_DEBUG};
     if (npu_model_open(argv[1], &no_words, &t.model, &err) != NPU_OK) return fail(&err) + 1;
     int bad = 0;
     for (int i = 3; i < argc && !bad; i++) {

@@ -16,7 +16,18 @@ struct npu_trace {
     char path[512];
     uint32_t numbers; /* of groups and tracks */
     uint64_t spans, dropped;
+    int why; /* errno of the first write that failed */
 };
+
+/* After every write: later, errno is somebody else's. */
+static void keep_failure(npu_trace *t) {
+    if (!t->why && ferror(t->file)) t->why = errno ? errno : EIO;
+}
+
+static void write_event(npu_trace *t, npu_perfetto_type type, uint64_t ns, uint32_t track, const npu_trace_span *span) {
+    npu_perfetto_event(t->file, type, ns, track, span);
+    keep_failure(t);
+}
 
 npu_status npu_trace_open(const char *path, npu_trace **out, npu_error *err) {
     *out = NULL;
@@ -37,11 +48,11 @@ npu_status npu_trace_end_file(npu_trace *t, uint64_t *spans, uint64_t *dropped, 
     *spans = t->spans;
     *dropped = t->dropped;
     if (!t->file) return NPU_OK;
-    int bad = ferror(t->file);
-    bad |= fclose(t->file);
+    keep_failure(t);
+    if (fclose(t->file) != 0 && !t->why) t->why = errno;
     t->file = NULL;
-    return bad ? npu_fail(err, NPU_IO, "trace.write", "%s could not be written whole: %s", t->path, strerror(errno))
-               : NPU_OK;
+    if (!t->why) return NPU_OK;
+    return npu_fail(err, NPU_IO, "trace.write", "%s could not be written whole: %s", t->path, strerror(t->why));
 }
 
 void npu_trace_free(npu_trace *t) {
@@ -51,13 +62,17 @@ void npu_trace_free(npu_trace *t) {
 
 uint32_t npu_trace_group(npu_trace *t, const char *name) {
     t->numbers++;
-    if (t->file) npu_perfetto_group(t->file, t->numbers, t->numbers, name);
+    if (!t->file) return t->numbers;
+    npu_perfetto_group(t->file, t->numbers, t->numbers, name);
+    keep_failure(t);
     return t->numbers;
 }
 
 uint32_t npu_trace_track(npu_trace *t, uint32_t group, const char *name) {
     t->numbers++;
-    if (t->file) npu_perfetto_track(t->file, t->numbers, group, t->numbers, name);
+    if (!t->file) return t->numbers;
+    npu_perfetto_track(t->file, t->numbers, group, t->numbers, name);
+    keep_failure(t);
     return t->numbers;
 }
 
@@ -66,11 +81,11 @@ void npu_trace_begin(npu_trace *t, uint32_t track, const char *name, const char 
     npu_trace_span span = {.name = name, .category = category, .notes = notes, .n_notes = n_notes};
     if (!t->file) return;
     t->spans++;
-    npu_perfetto_event(t->file, NPU_PERFETTO_BEGIN, npu_clock_ns(), track, &span);
+    write_event(t, NPU_PERFETTO_BEGIN, npu_clock_ns(), track, &span);
 }
 
 void npu_trace_end(npu_trace *t, uint32_t track) {
-    if (t->file) npu_perfetto_event(t->file, NPU_PERFETTO_END, npu_clock_ns(), track, NULL);
+    if (t->file) write_event(t, NPU_PERFETTO_END, npu_clock_ns(), track, NULL);
 }
 
 /* Parents before their children. */
@@ -88,8 +103,7 @@ void npu_trace_spans(npu_trace *t, uint32_t track, npu_trace_interval *list, uin
     qsort(list, n, sizeof *list, by_begin);
     for (uint32_t i = 0; i < n; i++) {
         npu_trace_interval *s = &list[i];
-        while (depth && open[depth - 1] <= s->begin)
-            npu_perfetto_event(t->file, NPU_PERFETTO_END, open[--depth], track, NULL);
+        while (depth && open[depth - 1] <= s->begin) write_event(t, NPU_PERFETTO_END, open[--depth], track, NULL);
         if (depth == DEPTH) {
             npu_trace_drop(t, track, 1);
             continue;
@@ -98,11 +112,11 @@ void npu_trace_spans(npu_trace *t, uint32_t track, npu_trace_interval *list, uin
         if (depth && s->end > open[depth - 1]) s->end = open[depth - 1];
         npu_trace_span span = {.name = "", .category = ""};
         describe(user, s->id, &span);
-        npu_perfetto_event(t->file, NPU_PERFETTO_BEGIN, s->begin, track, &span);
+        write_event(t, NPU_PERFETTO_BEGIN, s->begin, track, &span);
         open[depth++] = s->end;
         t->spans++;
     }
-    while (depth) npu_perfetto_event(t->file, NPU_PERFETTO_END, open[--depth], track, NULL);
+    while (depth) write_event(t, NPU_PERFETTO_END, open[--depth], track, NULL);
 }
 
 void npu_trace_drop(npu_trace *t, uint32_t track, uint64_t n) {
@@ -110,5 +124,5 @@ void npu_trace_drop(npu_trace *t, uint32_t track, uint64_t n) {
     t->dropped += n;
     npu_trace_note note = {.name = "spans", .value = (int64_t)n};
     npu_trace_span span = {.name = "dropped", .category = "dropped", .notes = &note, .n_notes = 1};
-    npu_perfetto_event(t->file, NPU_PERFETTO_INSTANT, npu_clock_ns(), track, &span);
+    write_event(t, NPU_PERFETTO_INSTANT, npu_clock_ns(), track, &span);
 }

@@ -192,7 +192,7 @@ static npu_status check_shape(const npu_plan_kernel *k, const npu_map *image, np
         const char *rest = line;
         if (!strncmp(line, "kind ", 5)) snprintf(kind, sizeof kind, "%s", line + 5);
         if (take(&rest, "shape ", &M)) (void)(take(&rest, " ", &K) && take(&rest, " ", &N));
-        at += n + 1;
+        at = next ? next + 1 : end;
     }
     if (M == k->M && K == k->K && N == k->N && !strcmp(kind, k->kind)) return NPU_OK;
     return npu_fail(err, NPU_REFUSED, "plan.kernel_shape",

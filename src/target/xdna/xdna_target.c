@@ -122,7 +122,9 @@ static npu_status open_device(npu_xdna_target *t, npu_error *err) {
     return status;
 }
 
+/* What was proven was proven on this device. */
 void npu_xdna_drop(npu_xdna_target *t) {
+    if (t->proofs) memset(t->proofs, 0, t->plan->n_designs * sizeof *t->proofs);
     npu_xdna_close(t->device);
     t->device = NULL;
     npu_xdna_residents_free(t);
