@@ -42,7 +42,7 @@ def check_end(row, code, err, out=None):
     check(len(lines) == (1 if code and not row.get("text") else 0), f"{len(lines)} lines of error:", err[-600:])
     check(row.get("says", "") in err, f"does not say {row.get('says')!r}:", err[-600:])
     if out and code:
-        check(not out.exists(), "left a partial file")
+        check(not out.exists() and not list(out.parent.glob("out.*")), "left a partial file")
 
 
 class Place:
@@ -111,6 +111,29 @@ def interrupt(row, place):
     check(time.monotonic() - begin < 30, "took", time.monotonic() - begin, "s to end")
 
 
+def content(path):
+    return path.read_bytes() if path.exists() else None
+
+
+def terminate(row, place):
+    """What ends the process at once leaves no file of that name, or the one that was there."""
+    out = place.out(row)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for before in (None, b"an older one"):
+            command, end = place.command(row), time.monotonic() + SECONDS
+            if before:
+                out.write_bytes(before)
+            child = start(command)
+            while not list(out.parent.glob("out.*")) and content(out) == before and time.monotonic() < end:
+                time.sleep(0.01)
+            child.send_signal(number)
+            child.communicate(timeout=SECONDS)
+            check(child.returncode == -number, "exit code", child.returncode)
+            check(content(out) == before, "left a partial file")
+            for part in out.parent.glob("out.*"):
+                part.unlink()
+
+
 def address_space(row, place):
     limit = row["mib"] << 20
     plain(row, place, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
@@ -168,8 +191,8 @@ def no_memory(row, place):
     print(f"   {failed} failures, up to allocation {at}")
 
 
-KINDS = {f.__name__: f for f in (plain, shrinks, interrupt, address_space, file_limit, stdout, closed_streams, reader_leaves,
-                                 no_memory)}
+KINDS = {f.__name__: f for f in (plain, shrinks, interrupt, terminate, address_space, file_limit, stdout, closed_streams,
+                                 reader_leaves, no_memory)}
 
 
 def device_row(catalogue, row, place, tool):

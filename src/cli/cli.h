@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/status.h"
 #include "cli/options.h"
@@ -94,6 +95,16 @@ int cli_read_prompt(const cli_options *o, char **text, size_t *size);
 
 /* Removes a result that is not whole; devices and pipes are not ours to remove. */
 void cli_discard(const char *path);
+
+/* output.c: a file that appears under its name when it is whole. Closing takes what went wrong so far, and removes what
+ * is not whole; a zeroed one may be closed. Both return 0 or an exit code after printing. */
+typedef struct cli_output {
+    FILE *file;
+    const char *path;
+    char *part; /* the name until it is whole; NULL when that is |path| */
+} cli_output;
+int cli_output_open(const char *path, cli_output *out);
+int cli_output_close(cli_output *out, int bad);
 
 /* A whole file ("-" is standard input) into memory; the caller frees. */
 int cli_read_file(const char *path, char **text, size_t *size);

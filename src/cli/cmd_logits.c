@@ -64,16 +64,15 @@ static int write_logits(const cli_options *o, const int32_t *ids, size_t n) {
     int bad = cli_open_model(o, false, &session);
     if (!bad) bad = cli_open_context(o, &session);
     if (!bad && check_room(session.context, n, o->greedy, &err) != NPU_OK) bad = cli_fail(&err);
-    FILE *out = NULL;
-    if (!bad && o->output && !(out = fopen(o->output, "wb"))) bad = cli_error("%s: %s", o->output, strerror(errno));
+    cli_output out = {0};
+    if (!bad && o->output) bad = cli_output_open(o->output, &out);
     if (!bad) {
-        last_row last = {.out = out};
+        last_row last = {.out = out.file};
         npu_status status = decode_all(session.context, ids, n, &last, &err);
         if (status == NPU_OK) status = decode_greedy(session.context, o->greedy, &last, &err);
         if (status != NPU_OK) bad = cli_fail(&err);
     }
-    if (out && fclose(out) != 0 && !bad) bad = cli_error("%s: %s", o->output, strerror(errno));
-    if (bad && out) cli_discard(o->output);
+    bad = cli_output_close(&out, bad);
     return cli_close(&session, bad);
 }
 

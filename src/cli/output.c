@@ -1,0 +1,54 @@
+/* Results that take time to compute: a file of the given name holds a whole one or is not there, whatever ends the
+ * process. It is written beside itself and renamed at the end; devices, pipes and links are written in place. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+/* A file that a rename replaces without taking anything from anybody: ours, of one name, and we may write to it. */
+static bool is_replaceable(const char *path, struct stat *st) {
+    st->st_mode = 0;
+    if (lstat(path, st) != 0) return errno == ENOENT;
+    return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_uid == geteuid() && access(path, W_OK) == 0;
+}
+
+/* The file to be renamed; without one (no room for the name, a folder that takes no new files) the result is written in
+ * place. */
+static void open_part(cli_output *out) {
+    struct stat st;
+    size_t size = strlen(out->path) + 32;
+    if (!is_replaceable(out->path, &st) || !(out->part = malloc(size))) return;
+    snprintf(out->part, size, "%s.%ld.part", out->path, (long)getpid());
+    int fd = open(out->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 && st.st_mode) (void)fchmod(fd, st.st_mode & 07777);
+    out->file = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (out->file) return;
+    if (fd >= 0) {
+        close(fd);
+        unlink(out->part);
+    }
+    free(out->part);
+    out->part = NULL;
+}
+
+int cli_output_open(const char *path, cli_output *out) {
+    *out = (cli_output){.path = path};
+    open_part(out);
+    if (!out->file) out->file = fopen(path, "wb");
+    return out->file ? 0 : cli_error("%s: %s", path, strerror(errno));
+}
+
+int cli_output_close(cli_output *out, int bad) {
+    if (!out->file) return bad;
+    if (fclose(out->file) != 0 && !bad) bad = cli_error("%s: %s", out->path, strerror(errno));
+    if (!bad && out->part && rename(out->part, out->path) != 0) bad = cli_error("%s: %s", out->path, strerror(errno));
+    if (bad) cli_discard(out->part ? out->part : out->path);
+    free(out->part);
+    *out = (cli_output){0};
+    return bad;
+}
