@@ -80,6 +80,12 @@ def usage():
     expect(2, "chat-template", "-m", MODEL, says="--messages FILE")
     expect(2, "info", says="npu info needs FILE")
     expect(2, "info", MODEL, MODEL, says="one operand too many")
+    expect(2, "run", MODEL, says="one operand too many (a model is given with --model FILE)")
+    expect(2, "run", "-m", MODEL, "x", says="'x' is one operand too many")
+    expect(2, "help", "frobnicate", says="unknown command 'frobnicate'")
+    for command in ("run", "gate"):
+        if expect(0, "help", command, out=f"npu {command} ") != expect(0, command, "--help"):
+            raise SystemExit(f"npu help {command} and npu {command} --help differ")
     expect(2, "logits", "-m", MODEL, "--ids", "1,x", "-o", "/dev/null", says="is not a token id")
     expect(2, "logits", "-m", MODEL, "--ids", "-5", "-o", "/dev/null", says="is not a token id")
     expect(2, "logits", "-m", MODEL, "--ids", "", "-o", "/dev/null", says="no token id")

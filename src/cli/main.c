@@ -39,6 +39,16 @@ static const cli_command commands[] = {
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
+static const cli_command *find_command(const char *name) {
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(name, commands[i].name)) return &commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name) {
+    return cli_usage("unknown command '%s' (npu --help lists the commands)", name);
+}
+
 static void print_overview(FILE *out) {
     fprintf(out, "npu %s: GGUF language models on NPUs and CPUs\n\n", npu_version());
     for (int i = 0; i < COMMAND_COUNT; i++) {
@@ -106,10 +116,14 @@ int main(int argc, char **argv) {
         return finish(CLI_EXIT_OK);
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        print_overview(stdout);
+        const cli_command *of = argc > 2 ? find_command(argv[2]) : NULL;
+        if (argc > 2 && !of) return unknown_command(argv[2]);
+        if (of)
+            cli_print_help(of);
+        else
+            print_overview(stdout);
         return finish(CLI_EXIT_OK);
     }
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        if (!strcmp(argv[1], commands[i].name)) return finish(run(&commands[i], argc - 2, argv + 2));
-    return cli_usage("unknown command '%s' (npu --help lists the commands)", argv[1]);
+    const cli_command *command = find_command(argv[1]);
+    return command ? finish(run(command, argc - 2, argv + 2)) : unknown_command(argv[1]);
 }

@@ -118,7 +118,8 @@ static int parse_one(const cli_command *command, int argc, char **argv, int *i, 
     const struct option *o = find(arg, equals ? (size_t)(equals - arg) : strlen(arg));
     if (!o) return cli_usage("unknown flag %s (npu %s --help lists the flags)", arg, command->name);
     if (!(o->groups & (command->groups | CLI_COMMON)))
-        return cli_usage("npu %s has no flag %s", command->name, o->name);
+        return cli_usage("npu %s has no flag %s (npu %s --help lists the flags)", command->name, o->name,
+                         command->name);
     if (o->kind == KIND_SWITCH) {
         if (equals) return cli_usage("%s takes no value", o->name);
         return set(o, NULL, out);
@@ -136,7 +137,9 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *ou
             only_operands = true;
         } else if (only_operands || argv[i][0] != '-' || !argv[i][1]) {
             if (out->n_positional == command->positional + command->optional)
-                return cli_usage("npu %s: '%s' is one operand too many", command->name, argv[i]);
+                return cli_usage("npu %s: '%s' is one operand too many%s", command->name, argv[i],
+                                 command->groups & CLI_MODEL && !out->model ? " (a model is given with --model FILE)"
+                                                                            : "");
             if (!*argv[i]) return cli_usage("npu %s: operand %d is empty", command->name, out->n_positional + 1);
             out->positional[out->n_positional++] = argv[i];
         } else {
