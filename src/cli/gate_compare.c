@@ -188,11 +188,11 @@ static void compare_profiles(verdict *v, const json_t *was, const json_t *now) {
     }
     json_object_set_new(v->facts, "times_told", json_integer(told));
     json_object_set_new(v->facts, "rows", json_integer(all));
-    int used = snprintf(v->summary, sizeof v->summary, "%u rows; times within 2 %% can be told of %u", all, told);
+    int used = snprintf(v->summary, sizeof v->summary, "%u rows; times (limit 2 %%) can be told of %u", all, told);
     if (told < all)
-        snprintf(v->summary + used, sizeof v->summary - (size_t)used, ", %s",
-                 same_machine ? "the others are too short or too unsteady"
-                              : "the machine is busy, or not as fast as it was");
+        snprintf(v->summary + used, sizeof v->summary - (size_t)used, "%s",
+                 same_machine ? ", the others are too short or too unsteady"
+                              : ": the machine is busy, or not as fast as it was");
 }
 
 static void plan_line(void *user, const char *text) {
