@@ -62,15 +62,25 @@ static inline HVX_Vector hvx_qf32_fma_sf(HVX_Vector a, HVX_Vector b, HVX_Vector 
     return Q6_Vqf32_vadd_Vqf32Vsf(Q6_Vqf32_vmpy_Vqf32Vqf32(a, b), c);
 }
 
-/* t / ln 2 in units of 2^-23, |t| < 128. By integers: in qf32 a reduction by multiples of ln 2 would keep the error of
- * its operands, up to 2^-17. t in units of 2^-24 times log2(e) / 2 in units of 2^-31. */
-static inline HVX_Vector hvx_exp_log2(HVX_Vector t) {
-    HVX_Vector log2e = Q6_V_vsplat_R(0x5c551d95), sign = Q6_Vw_vasr_VwR(t, 31), size = hvx_f32_abs(t);
+/* t in units of 2^-bits, |t| < 2^(31 - bits). */
+static inline HVX_Vector hvx_exp_fixed(HVX_Vector t, int bits) {
+#if __HVX_ARCH__ >= 73
+    return Q6_Vw_equals_Vsf(Q6_Vw_vadd_VwVw(t, Q6_V_vsplat_R(bits << 23))); /* 0 becomes tiny, which is 0 too */
+#else
+    HVX_Vector sign = Q6_Vw_vasr_VwR(t, 31), size = hvx_f32_abs(t);
     HVX_Vector m = Q6_V_vor_VV(Q6_V_vand_VV(t, Q6_V_vsplat_R(0x7fffff)), Q6_V_vsplat_R(0x800000));
-    HVX_Vector shift = Q6_Vw_vsub_VwVw(Q6_Vuw_vlsr_VuwR(size, 23), Q6_V_vsplat_R(126));
+    HVX_Vector shift = Q6_Vw_vsub_VwVw(Q6_Vuw_vlsr_VuwR(size, 23), Q6_V_vsplat_R(150 - bits));
     HVX_Vector fixed = Q6_Vw_vasl_VwVw(m, Q6_Vw_vmax_VwVw(shift, Q6_V_vsplat_R(-31)));
-    fixed = Q6_Vw_vsub_VwVw(Q6_V_vxor_VV(fixed, sign), sign);
-    return Q6_Vw_vmpyoacc_VwVwVh_s1_sat_shift(Q6_Vw_vmpye_VwVuh(fixed, log2e), fixed, log2e);
+    return Q6_Vw_vsub_VwVw(Q6_V_vxor_VV(fixed, sign), sign);
+#endif
+}
+
+/* t times |factor| / 2^30 in units of 2^-23, |t| < 128. By integers: in qf32 a reduction by multiples of ln 2 would
+ * keep the error of its operands, up to 2^-17. */
+enum { HVX_LOG2E = 0x5c551d95 };
+static inline HVX_Vector hvx_exp_log2(HVX_Vector t, int32_t factor) {
+    HVX_Vector fixed = hvx_exp_fixed(t, 24), by = Q6_V_vsplat_R(factor);
+    return Q6_Vw_vmpyoacc_VwVwVh_s1_sat_shift(Q6_Vw_vmpye_VwVuh(fixed, by), fixed, by);
 }
 
 /* 2 to the power of |y|, in units of 2^-23 and from -129 to 129. The exponent is whole, the rest r ln 2 goes through
@@ -93,21 +103,46 @@ static inline HVX_Vector hvx_exp_power(HVX_Vector y) {
 static inline HVX_Vector hvx_f32_exp(HVX_Vector x) {
     HVX_Vector t = hvx_f32_min(hvx_f32_max(x, hvx_f32_splat(-89.0f)), hvx_f32_splat(89.0f));
     HVX_VectorPred nan = Q6_Q_vcmp_gt_VwVw(hvx_f32_abs(x), hvx_f32_splat(NPU_F32_INF));
-    return Q6_V_vmux_QVV(nan, x, hvx_exp_power(hvx_exp_log2(t)));
+    return Q6_V_vmux_QVV(nan, x, hvx_exp_power(hvx_exp_log2(t, HVX_LOG2E)));
 }
 
-/* x / (1 + e), e >= 0, in qf32 and with the divisor's sign turned: a Newton step for 1 / b is r (2 - b r). The first
- * guess is hvx_f32_div's, of the negative divisor's bits. The division has no use for infinity: above 2^120 the
- * quotient of a number of any use is nothing, and so it becomes. */
-static inline HVX_Vector hvx_f32_over_one_plus(HVX_Vector x, HVX_Vector e) {
-    HVX_Vector two = hvx_f32_splat(2.0f), most = hvx_f32_splat(0x1p120f);
-    HVX_Vector b = Q6_Vqf32_vsub_VsfVsf(hvx_f32_splat(-1.0f), hvx_f32_min(e, most)), bits = Q6_Vsf_equals_Vqf32(b);
-    HVX_Vector guess = Q6_Vw_vsub_VwVw(Q6_V_vsplat_R((int32_t)(0x7ef311c7u + 0x80000000u)), bits);
-    HVX_Vector r = Q6_Vsf_equals_Vqf32(Q6_Vqf32_vadd_Vqf32Vsf(Q6_Vqf32_vmpy_VsfVsf(bits, guess), two));
-    r = Q6_Vqf32_vmpy_VsfVsf(guess, r);
-    r = Q6_Vqf32_vmpy_Vqf32Vqf32(r, hvx_qf32_fma_sf(b, r, two));
-    r = Q6_Vqf32_vmpy_Vqf32Vqf32(r, hvx_qf32_fma_sf(b, r, two));
-    return Q6_Vsf_equals_Vqf32(Q6_Vqf32_vmpy_VsfVsf(x, Q6_Vsf_equals_Vqf32(r)));
+/* x / (1 + 2^y), y in units of 2^-23 and from -124.9 to 124.9, as one fraction: 2^y = 2^n (E + f) / (E - f), where n is
+ * whole, f a quarter of the rest, from -1/8 to 1/8, and E = f / tanh(2 ln(2) f), an even function. So the quotient is
+ * x (E - f) / (E - f + 2^n (E + f)). The divisor's first inverse is that of hvx_f32_div; their product is 1 + e, |e| <
+ * 0.051, and its inverse (e^2 - e) (1 + e^2) + 1 but for e^5, of which a constant takes two thirds. No constant and no
+ * sum is 2 or more: its larger exponent would stay, with a bit less of what follows. */
+static inline HVX_Vector hvx_f32_over_one_plus_power(HVX_Vector x, HVX_Vector y) {
+    HVX_Vector c0 = hvx_f32_splat(0x1.715476p-1f), c1 = hvx_f32_splat(0x1.d92fa6p-2f);
+    HVX_Vector c2 = hvx_qf32_splat(-0x1.e29538p-5f), one = hvx_f32_splat(1.0f);
+    y = Q6_Vw_vadd_VwVw(y, Q6_V_vsplat_R(1 << 22));
+    HVX_Vector part = Q6_V_vand_VV(y, Q6_V_vsplat_R(0x7fffff)), n = Q6_Vw_vsub_VwVw(y, part);
+    HVX_Vector f = Q6_V_vor_VV(part, hvx_f32_splat(0.25f));
+    f = Q6_Vqf32_vsub_VsfVsf(f, hvx_f32_splat(0.375f));
+    HVX_Vector ff = Q6_Vqf32_vmpy_Vqf32Vqf32(f, f);
+    HVX_Vector even = hvx_qf32_fma_sf(hvx_qf32_fma_sf(c2, ff, c1), ff, c0);
+    HVX_Vector up = Q6_Vw_vadd_VwVw(Q6_Vsf_equals_Vqf32(Q6_Vqf32_vadd_Vqf32Vqf32(even, f)), n);
+    HVX_Vector down = Q6_Vqf32_vsub_Vqf32Vqf32(even, f);
+    HVX_Vector divisor = Q6_Vsf_equals_Vqf32(Q6_Vqf32_vadd_Vqf32Vsf(down, up));
+    HVX_Vector guess = Q6_Vw_vsub_VwVw(Q6_V_vsplat_R(0x7ef311c7), divisor);
+    HVX_Vector d = Q6_Vqf32_vmpy_VsfVsf(divisor, guess);
+    HVX_Vector e = Q6_Vqf32_vsub_Vqf32Vsf(d, one), ee = Q6_Vqf32_vmpy_Vqf32Vqf32(e, e);
+    HVX_Vector r = Q6_Vqf32_vsub_Vqf32Vqf32(ee, e);
+    r = hvx_qf32_fma_sf(r, Q6_Vqf32_vadd_Vqf32Vsf(ee, hvx_f32_splat(0x1.00004ap0f)), one);
+    r = Q6_Vqf32_vmpy_Vqf32Vqf32(r, down);
+    return Q6_Vsf_equals_Vqf32(Q6_Vqf32_vmpy_Vqf32Vqf32(Q6_Vqf32_vmpy_VsfVsf(x, guess), r));
+}
+
+/* y, but x where that is NaN, or is that or infinite: qf32 has neither. */
+enum { HVX_NAN = -0x1000000, HVX_SPECIAL = HVX_NAN - 1 };
+static inline HVX_Vector hvx_f32_unless(int32_t what, HVX_Vector x, HVX_Vector y) {
+    return Q6_V_vmux_QVV(Q6_Q_vcmp_gt_VuwVuw(Q6_Vw_vadd_VwVw(x, x), Q6_V_vsplat_R(what)), x, y);
+}
+
+/* x / (1 + exp(t |factor| / HVX_LOG2E)). The quotient of a number of any use is nothing where exp would be above 2^124.
+ */
+static inline HVX_Vector hvx_f32_over_one_plus_exp(HVX_Vector x, HVX_Vector t, int32_t factor) {
+    t = hvx_f32_min(hvx_f32_max(t, hvx_f32_splat(-86.5f)), hvx_f32_splat(86.5f));
+    return hvx_f32_over_one_plus_power(x, hvx_exp_log2(t, factor));
 }
 
 #else
@@ -161,8 +196,13 @@ static inline HVX_Vector hvx_f32_tanh(HVX_Vector x) {
     static const float c[] = {NPU_TANH_C0, NPU_TANH_C1, NPU_TANH_C2, NPU_TANH_C3, NPU_TANH_C4};
     HVX_Vector t = hvx_f32_abs(x), z = hvx_f32_mul(x, x), one = hvx_f32_splat(1.0f);
     HVX_Vector small = hvx_f32_fma(hvx_f32_poly(z, c, 5), hvx_f32_mul(z, t), t);
+#ifdef HTP_BUILD_REAL
+    HVX_Vector large = hvx_f32_over_one_plus_exp(hvx_f32_splat(2.0f), hvx_f32_add(t, t), HVX_LOG2E);
+    large = hvx_f32_unless(HVX_NAN, t, hvx_f32_sub(one, large));
+#else
     HVX_Vector e = hvx_f32_exp(hvx_f32_add(t, t));
     HVX_Vector large = hvx_f32_sub(one, hvx_f32_over_one_plus(hvx_f32_splat(2.0f), e));
+#endif
     return hvx_f32_with_sign(Q6_V_vmux_QVV(hvx_f32_below(t, NPU_TANH_SPLIT), small, large), x);
 }
 

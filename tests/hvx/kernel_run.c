@@ -83,12 +83,10 @@ static float act(double x, double linear, double cubic) {
     return (float)(x / (1 + exp(-(linear * x + cubic * x * x * x))));
 }
 
-static void check_real(void) {
-    lanes a, b, r;
-    for (int i = 0; i < 32; i++) a.f[i] = (float)(int32_t)next() * 0x1p-20f, b.f[i] = (float)(next() | 1) * 0x1p-24f;
-    r.v = hvx_f32_div(a.v, b.v);
-    for (int i = 0; i < 32; i++) expect_near("hvx_f32_div", r.f[i], a.f[i] / b.f[i], fabsf(a.f[i] / b.f[i]), i);
-    for (int i = 0; i < 32; i++) a.f[i] = (float)(int32_t)next() * 0x1p-27f;
+/* Up to 2^31 |scale|. */
+static void check_real_act(float scale) {
+    lanes a, r;
+    for (int i = 0; i < 32; i++) a.f[i] = (float)(int32_t)next() * scale;
     r.v = hvx_f32_silu(a.v);
     for (int i = 0; i < 32; i++) expect_near("silu", r.f[i], act(a.f[i], 1, 0), fabs(act(a.f[i], 1, 0)) + 1e-28, i);
     r.v = hvx_f32_gelu(a.v);
@@ -97,6 +95,39 @@ static void check_real(void) {
         /* what multiplies the exponent's error */
         expect_near("gelu", r.f[i], want, fabs(want) * (1 + fabs((double)a.f[i] * a.f[i] * a.f[i])) + 1e-28, i);
     }
+    r.v = hvx_f32_sigmoid(a.v);
+    for (int i = 0; i < 32; i++) {
+        float want = (float)(1 / (1 + exp(-(double)a.f[i])));
+        expect_near("sigmoid", r.f[i], want, want, i);
+    }
+    r.v = hvx_f32_tanh(a.v);
+    for (int i = 0; i < 32; i++) expect_near("tanh", r.f[i], (float)tanh(a.f[i]), fabs(tanh(a.f[i])), i);
+}
+
+/* NaN stays, and ends of the range do what the limit does. */
+static void check_real_special(void) {
+    static const float in[] = {NPU_F32_NAN, NPU_F32_INF, -NPU_F32_INF, 1e30f, -1e5f, 0, -0.0f, 0x1p-120f};
+    static const float silu[] = {NPU_F32_NAN, NPU_F32_INF, -NPU_F32_INF, 1e30f, 0, 0, 0, 0x1p-121f};
+    static const float sigmoid[] = {NPU_F32_NAN, 1, 0, 1, 0, 0.5f, 0.5f, 0.5f};
+    static const float tanh[] = {NPU_F32_NAN, 1, -1, 1, -1, 0, 0, 0x1p-120f};
+    for (int i = 0; i < 8; i++) {
+        HVX_Vector v = hvx_f32_splat(in[i]);
+        double size = in[i] == -1e5f ? 1e-24 : fabs(silu[i]);
+        expect_near("silu of special", hvx_f32_first(hvx_f32_silu(v)), silu[i], size, i);
+        expect_near("gelu of special", hvx_f32_first(hvx_f32_gelu(v)), silu[i], size, i);
+        expect_near("sigmoid of special", hvx_f32_first(hvx_f32_sigmoid(v)), sigmoid[i], sigmoid[i] + 1e-31, i);
+        expect_near("tanh of special", hvx_f32_first(hvx_f32_tanh(v)), tanh[i], fabsf(tanh[i]), i);
+    }
+}
+
+static void check_real(void) {
+    lanes a, b, r;
+    for (int i = 0; i < 32; i++) a.f[i] = (float)(int32_t)next() * 0x1p-20f, b.f[i] = (float)(next() | 1) * 0x1p-24f;
+    r.v = hvx_f32_div(a.v, b.v);
+    for (int i = 0; i < 32; i++) expect_near("hvx_f32_div", r.f[i], a.f[i] / b.f[i], fabsf(a.f[i] / b.f[i]), i);
+    check_real_act(0x1p-27f);
+    check_real_act(0x1.5p-25f);
+    check_real_special();
     for (int i = 0; i < 32; i++) a.f[i] = (float)(int32_t)next() * 0x1p-20f, b.f[i] = (float)(next() | 1) * 0x1p-24f;
     r.v = hvx_f32_fma(a.v, b.v, b.v);
     for (int i = 0; i < 32; i++)

@@ -37,8 +37,9 @@ HVX_FN int hvx_sf_exponent(float x) {
     return e + 126;
 }
 
-#define QF(lane) hvx_qf32_value(lane), hvx_qf32_exponent(lane)
-#define SF(lane) (double)(lane), hvx_sf_exponent(lane)
+#define QF(lane)       hvx_qf32_value(lane), hvx_qf32_exponent(lane)
+#define MINUS_QF(lane) -hvx_qf32_value(lane), hvx_qf32_exponent(lane)
+#define SF(lane)       (double)(lane), hvx_sf_exponent(lane)
 HVX_FN uint32_t hvx_qf32_add(double a, int ea, double b, int eb) {
     return hvx_qf32_make(a + b, ea > eb ? ea : eb);
 }
@@ -49,6 +50,8 @@ HVX_V_VV(Q6_Vqf32_vadd_VsfVsf, 32, D.uw[i] = hvx_qf32_add(SF(U.sf[i]), SF(V.sf[i
 HVX_V_VV(Q6_Vqf32_vadd_Vqf32Vsf, 32, D.uw[i] = hvx_qf32_add(QF(U.uw[i]), SF(V.sf[i])))
 HVX_V_VV(Q6_Vqf32_vadd_Vqf32Vqf32, 32, D.uw[i] = hvx_qf32_add(QF(U.uw[i]), QF(V.uw[i])))
 HVX_V_VV(Q6_Vqf32_vsub_VsfVsf, 32, D.uw[i] = hvx_qf32_add(SF(U.sf[i]), SF(-V.sf[i])))
+HVX_V_VV(Q6_Vqf32_vsub_Vqf32Vsf, 32, D.uw[i] = hvx_qf32_add(QF(U.uw[i]), SF(-V.sf[i])))
+HVX_V_VV(Q6_Vqf32_vsub_Vqf32Vqf32, 32, D.uw[i] = hvx_qf32_add(QF(U.uw[i]), MINUS_QF(V.uw[i])))
 HVX_V_VV(Q6_Vqf32_vmpy_VsfVsf, 32, D.uw[i] = hvx_qf32_mul(SF(U.sf[i]), SF(V.sf[i])))
 HVX_V_VV(Q6_Vqf32_vmpy_Vqf32Vqf32, 32, D.uw[i] = hvx_qf32_mul(QF(U.uw[i]), QF(V.uw[i])))
 HVX_FN HVX_Vector Q6_Vqf32_vmpy_VsfRsf(HVX_Vector Vu, int32_t Rt) {
@@ -69,6 +72,7 @@ HVX_FN HVX_Vector Q6_Vhf_equals_Wqf32(HVX_VectorPair Vuu) {
     return hvx_ieee_to_hf(UU.w);
 }
 #undef QF
+#undef MINUS_QF
 #undef SF
 
 HVX_FN HVX_Vector Q6_Vsf_vadd_VsfVsf(HVX_Vector Vu, HVX_Vector Vv) {
