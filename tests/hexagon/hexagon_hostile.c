@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "hexagon/hostile_races.h"
 #include "target/hexagon/hexagon_rpc.h"
 #include "target/hexagon/hexagon_session.h"
 #include "wire/check.h"
@@ -18,13 +19,6 @@
 #include "wire/image.h"
 
 enum { ARENA = 1 << 20, TENSORS = 24, OPS = 7, IMAGE = sizeof(npu_wire_image) + 2 * 16 + TENSORS * 64 + OPS * 232 };
-
-/* A hostile batch may name one cell twice or lay two tensors on each other; two workers then copy to the same bytes of
- * the sender's. What they hold is the sender's loss, that they stay inside is what is tested. */
-const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void) {
-    return "race:npu_emu_dmlink\n";
-}
 
 static npu_hex_driver driver;
 static npu_hex_session *session;

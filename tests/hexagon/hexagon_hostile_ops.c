@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "hexagon/hostile_races.h"
 #include "support/hostile_case.h"
 #include "target/hexagon/hexagon_session.h"
 #include "wire/format.h"
