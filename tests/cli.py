@@ -103,7 +103,7 @@ def usage():
         expect(2, "logits", "-m", MODEL, "--ids", ids, "-o", "/dev/null", says=says)
     expect(0, "logits", "-m", MODEL, "--ids", " 1 , 2\n3 ", "-o", "/dev/null")
     for command, flag in (("run", "--model"), ("run", "--file"), ("run", "--template"), ("run", "--json-schema"),
-                          ("run", "--trace"), ("run", "--plan"), ("run", "--kernels"), ("run", "--npu-target"),
+                          ("run", "--trace"), ("run", "--plan"), ("run", "--kernels"),
                           ("run", "--driver"), ("run", "--cpu-level"), ("logits", "--output"), ("eval", "--text"),
                           ("chat-template", "--messages"), ("plan", "--arch"), ("plan", "--diff"), ("conform", "--op"),
                           ("conform", "--type")):

@@ -75,11 +75,12 @@ static int set_word(const struct option *o, const char *value, const char **out)
     }
 }
 
-/* What a script's unset variable must not turn into a message without a name. A text may well be empty. */
-static bool is_name(const char *arg) {
+/* What a script's unset variable must not turn into a message without a name. A text may well be empty; a target of
+ * that name is refused like any other that isn't there. */
+static bool is_name(const struct option *o) {
     static const char *const names[] = {"FILE", "DIR", "NAME", "A"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (!strcmp(arg, names[i])) return true;
+        if (!strcmp(o->arg, names[i])) return o->offset != offsetof(cli_options, npu_target);
     return false;
 }
 
@@ -88,7 +89,7 @@ static int set(const struct option *o, const char *value, cli_options *out) {
     out->given[o - options] = true;
     switch (o->kind) {
     case KIND_TEXT:
-        if (!*value && is_name(o->arg)) return cli_usage("%s: an empty value is no %s", o->name, o->arg);
+        if (!*value && is_name(o)) return cli_usage("%s: an empty value is no %s", o->name, o->arg);
         *(const char **)field = value;
         return 0;
     case KIND_WORD:
