@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 static atomic_int errors, error_code, statuses[8];
+static pthread_t error_thread;
 
 static void on_error(dspqueue_t queue, AEEResult error, void *context) {
     (void)queue, (void)context;
+    error_thread = pthread_self();
     error_code = error;
     errors++;
 }
@@ -46,6 +48,7 @@ static void after_death(struct kit_queue *q, int code) {
     EQUAL(kit_receive(q, words, 2000000), AEE_EINTERRUPTED);
     EQUAL(wait_for(&errors, 1), 1);
     EQUAL(error_code, code);
+    CHECK(!pthread_equal(error_thread, pthread_self())); // a thread of the library's own
     EQUAL(kit_call(q->handle, PROBE_CLOSES, NULL, NULL), AEE_ECONNRESET);
     EQUAL(kit_send(q, PROBE_PACKET_ECHO, 1), AEE_EINTERRUPTED);
     EQUAL(lib.dspqueue_write_noblock(q->queue, 0, 0, NULL, 8, (uint8_t *)words), 0); // does not check for death
@@ -102,6 +105,33 @@ static void killed_while_blocked(void) {
     pthread_join(thread, NULL);
     EQUAL(wait_for(&statuses[FASTRPC_USER_PD_FORCE_KILL], 1), 1);
     after_death(&q, AEE_ENOSUCH);
+}
+
+// A write that waits for room in the queue of a process that no longer reads ends with the process.
+static void killed_while_writing(void) {
+    struct kit_queue q = open_watched();
+    uint32_t words[2] = {PROBE_PACKET_ECHO, 0};
+    pthread_t thread;
+    int full = 0;
+    kit_set("fault", "dsp:dspqueue_write@1=hang");
+    for (int i = 0; i < 100000 && !full; i++)
+        full = lib.dspqueue_write_noblock(q.queue, 0, 0, NULL, sizeof words, (uint8_t *)words);
+    EQUAL(full, AEE_EWOULDBLOCK);
+    usleep(100000); // what it still took before it hung
+    while (!lib.dspqueue_write_noblock(q.queue, 0, 0, NULL, sizeof words, (uint8_t *)words)) {
+    }
+    pthread_create(&thread, NULL, kill_soon, NULL);
+    EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 0), AEE_EINTERRUPTED);
+    pthread_join(thread, NULL);
+    kit_set("fault", "off");
+    EQUAL(wait_for(&errors, 1), 1);
+    EQUAL(lib.dspqueue_close(q.queue), 0);
+    kit_close(q.handle);
+    q = kit_queue_open(0, 0, false);
+    EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 7), 0);
+    EQUAL(kit_receive(&q, words, 1000000), 0);
+    EQUAL(words[1], 7);
+    kit_queue_close(&q);
 }
 
 static void killed_in_invoke(void) {
@@ -281,6 +311,7 @@ const struct row kit_rows_death[] = {{"death: exception while a queue read waits
                                      {"death: exception in an invocation", exception_in_invoke},
                                      {"death: exit of the program", exit_in_invoke},
                                      {"death: killed while a read without time-out waits", killed_while_blocked},
+                                     {"death: killed while a write waits for room", killed_while_writing},
                                      {"death: killed during an invocation", killed_in_invoke},
                                      {"death: restart of the whole DSP", restart},
                                      {"death: faults at the n-th packet, hang", faults_in_queue},
