@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "emu/hexagon/include/npu_emu.h"
+#include "target/emu_setting.h"
 
 /* |timeout_s| is for users who give no --timeout, which always wins: a device answers within 5 seconds, emulation takes
  * its time. */
@@ -107,16 +108,7 @@ static npu_status resolve(npu_hex_driver *d, npu_error *err) {
 }
 
 static npu_status configure(npu_emu_configure_fn *fn, const char *setting, npu_error *err) {
-    char key[64];
-    const char *equals = strchr(setting, '=');
-    if (!equals || (size_t)(equals - setting) >= sizeof key)
-        return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu %s: not KEY=VALUE", setting);
-    memcpy(key, setting, (size_t)(equals - setting));
-    key[equals - setting] = 0;
-    int result = fn(key, equals + 1);
-    if (!result) return NPU_OK;
-    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu %s: %s", setting,
-                    result == AEE_EUNSUPPORTED ? "no such key" : "not a value of this key");
+    return npu_emu_set(fn, setting, AEE_EUNSUPPORTED, "hexagon.emu_setting", err);
 }
 
 /* The emulator's own defaults, then where NPU programs are, then the driver's and the user's settings. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "emu/xdna/include/npu_emu_xdna.h"
+#include "target/emu_setting.h"
 #include "target/xdna/xdna_sys.h"
 
 /* Versions 0.x since 0.1 answer EINVAL to FROM_DEVICE after they did the work, for it is also a request about a debug
@@ -68,16 +69,7 @@ static npu_status symbol(void *library, const char *name, void **out, npu_error 
 }
 
 static npu_status configure(npu_emu_xdna_configure_fn *fn, const char *setting, npu_error *err) {
-    char key[64];
-    const char *equals = strchr(setting, '=');
-    if (!equals || (size_t)(equals - setting) >= sizeof key)
-        return npu_fail(err, NPU_REFUSED, "xdna.emu_setting", "--emu %s: not KEY=VALUE", setting);
-    memcpy(key, setting, (size_t)(equals - setting));
-    key[equals - setting] = 0;
-    int result = fn(key, equals + 1);
-    if (!result) return NPU_OK;
-    return npu_fail(err, NPU_REFUSED, "xdna.emu_setting", "--emu %s: %s", setting,
-                    result == ENOENT ? "no such key" : "not a value of this key");
+    return npu_emu_set(fn, setting, ENOENT, "xdna.emu_setting", err);
 }
 
 static npu_status emulated(const npu_xdna_params *params, npu_xdna_driver *out, npu_error *err) {
