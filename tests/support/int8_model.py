@@ -206,18 +206,7 @@ class Int8Model(FileModel):
 
     def attention(self, x, i, ctx):
         s, p, rows = self.s, f"blk.{i}.", len(x)
-        nq, nk = s["n_heads"] * self.head, s["n_kv"] * self.head
-        if s["fused_qkv"]:
-            q, k, v = np.split(self.linear(x, p + "attn_qkv"), [nq, nq + nk], axis=-1)
-        else:
-            q, k, v = (self.linear(x, p + "attn_" + c) for c in "qkv")
-        q, k = q.reshape(rows, s["n_heads"], self.head), k.reshape(rows, s["n_kv"], self.head)
-        v = v.reshape(rows, s["n_kv"], self.head_v)
-        if self.arch in ("qwen3", "gemma3"):
-            q, k = self.norm(q, p + "attn_q_norm"), self.norm(k, p + "attn_k_norm")
-        window = self.windows(i)
-        if not (self.arch == "smollm3" and (i + 1) % 4 == 0) and self.key("rope.scaling.finetuned", True):
-            q, k = self.rotate(q, window > 0, ctx), self.rotate(k, window > 0, ctx)
+        q, k, v, window = self.projected(x, i, ctx)
         if self.key("attention.temperature_scale"):
             times = 1 + np.arange(rows) // self.key("rope.scaling.original_context_length", s["n_ctx"])
             q = q * (np.log(times) * F(self.key("attention.temperature_scale")) + 1).astype(F)[:, None, None]
@@ -226,17 +215,13 @@ class Int8Model(FileModel):
         return self.linear(y.transpose(1, 0, 2).reshape(rows, -1), p + "attn_output")
 
     def ffn(self, x, i):
-        p = f"blk.{i}."
-        if self.arch == "phi3":
-            gate, up = np.split(self.linear(x, p + "ffn_up"), 2, axis=-1)
-        else:
-            gate, up = self.linear(x, p + "ffn_gate"), self.linear(x, p + "ffn_up")
+        gate, up = self.gate_and_up(x, i)
         if self.arch in GEMMA:
             u = fma(F(0.044715) * (gate * gate), gate, gate) * F(0.79788456)
             gate = (F(0.5) * gate) * (F(1) + tanh(u))
         else:
             gate = gate / (F(1) + exp(-gate))
-        return self.linear(gate * up, p + "ffn_down")
+        return self.linear(gate * up, f"blk.{i}.ffn_down")
 
     def logits(self, ids, ctx):
         s, gemma = self.s, self.arch in GEMMA

@@ -168,7 +168,8 @@ class Tiny:
         y[..., a], y[..., b] = x[..., a] * c - x[..., b] * s, x[..., a] * s + x[..., b] * c
         return y
 
-    def attention(self, x, i, ctx):
+    def projected(self, x, i, ctx):
+        """q, k, v of layer |i|, normed and rotated, and its window."""
         s, p, rows = self.s, f"blk.{i}.", len(x)
         nq, nk = s["n_heads"] * self.head, s["n_kv"] * self.head
         if s["fused_qkv"]:
@@ -182,6 +183,11 @@ class Tiny:
         window = self.windows(i)
         if not (self.arch == "smollm3" and (i + 1) % 4 == 0) and self.key("rope.scaling.finetuned", True):
             q, k = self.rotate(q, window > 0, ctx), self.rotate(k, window > 0, ctx)
+        return q, k, v, window
+
+    def attention(self, x, i, ctx):
+        s, p, rows = self.s, f"blk.{i}.", len(x)
+        q, k, v, window = self.projected(x, i, ctx)
         temperature = self.key("attention.temperature_scale", 0.0)
         original = self.key("rope.scaling.original_context_length", s["n_ctx"])
         q = q * (1 + temperature * np.log(1 + np.arange(rows) // original))[:, None, None]
@@ -195,17 +201,21 @@ class Tiny:
         y = np.einsum("hqk,khd->qhd", prob / prob.sum(-1, keepdims=True), v)
         return self.linear(y.reshape(rows, -1), p + "attn_output")
 
-    def ffn(self, x, i):
+    def gate_and_up(self, x, i):
         p = f"blk.{i}."
         if self.arch == "phi3":
             gate, up = np.split(self.linear(x, p + "ffn_up"), 2, axis=-1)
         else:
             gate, up = self.linear(x, p + "ffn_gate"), self.linear(x, p + "ffn_up")
+        return gate, up
+
+    def ffn(self, x, i):
+        gate, up = self.gate_and_up(x, i)
         if self.arch in GEMMA:
             gate = 0.5 * gate * (1 + np.tanh(math.sqrt(2 / math.pi) * (gate + 0.044715 * gate ** 3)))
         else:
             gate = gate / (1 + np.exp(-gate))
-        return self.linear(gate * up, p + "ffn_down")
+        return self.linear(gate * up, f"blk.{i}.ffn_down")
 
     def logits(self, ids, ctx):
         s, gemma = self.s, self.arch in GEMMA
