@@ -7,7 +7,7 @@
 
 #include "model/hparams.h"
 #include "model/state.h"
-#include "runtime/graph.h"
+#include "graph/graph.h"
 
 /* The input tensors that a step fills, and the output. NPU_NO_TENSOR: this graph has no such thing. */
 typedef struct npu_build_io {

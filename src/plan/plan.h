@@ -7,7 +7,7 @@
 #ifndef NPU_PLAN_H
 #define NPU_PLAN_H
 
-#include "runtime/graph.h"
+#include "graph/graph.h"
 #include "target/target.h"
 
 enum {

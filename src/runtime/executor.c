@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "runtime/executor_internal.h"
-#include "runtime/graph_internal.h"
 #include "target/op_trace.h"
+#include "wire/op_check.h"
 
 /* Image ids are the graph, then the segment, or with this bit the op that is run alone. */
 #define SINGLE_OPS 0x80000000u

@@ -11,7 +11,7 @@
 #define NPU_RUNTIME_EXECUTOR_H
 
 #include "npu/context.h"
-#include "runtime/graph.h"
+#include "graph/graph.h"
 #include "trace/trace.h"
 
 typedef struct npu_executor npu_executor;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "runtime/executor_internal.h"
-#include "runtime/graph_internal.h"
+#include "wire/op_check.h"
 
 enum { NOBODY = -1, HOST = 0, DEVICE = 1 };
 

@@ -7,7 +7,7 @@
 
 #include "quant/quant.h"
 #include "runtime/executor_internal.h"
-#include "runtime/graph_internal.h"
+#include "wire/op_check.h"
 
 enum { COLUMNS = 16 }; /* turned at once: one cache line of a row of [K][N] */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/executor.h"
-#include "runtime/graph.h"
+#include "graph/graph.h"
 #include "wire/format.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph_internal.h"
+#include "graph/graph_internal.h"
 
 /* The storage of one root tensor, or of several that one op after the other changed in place. */
 typedef struct slab {

@@ -5,8 +5,8 @@
  * The builder functions append to the graph and return a tensor index. They never fail one by one: the first failure is
  * kept in the graph and reported by npu_graph_finish, so that model code reads like the formula it implements.
  */
-#ifndef NPU_RUNTIME_GRAPH_H
-#define NPU_RUNTIME_GRAPH_H
+#ifndef NPU_GRAPH_H
+#define NPU_GRAPH_H
 
 #include <stdint.h>
 

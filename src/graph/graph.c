@@ -1,14 +1,14 @@
 /* The graph's storage, its leaves and its views. Ops are built in graph_ops.c, checked in graph_check.c and given their
  * memory in graph_layout.c. Called by src/model while a context opens, never in a step.
  */
-#include "runtime/graph.h"
+#include "graph/graph.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph_internal.h"
+#include "graph/graph_internal.h"
 
 void npu_graph_init(npu_graph *g, const npu_weight_source *source, uint32_t max_rows, uint32_t max_out,
                     uint32_t n_files) {

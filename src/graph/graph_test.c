@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "runtime/graph_internal.h"
+#include "graph/graph_internal.h"
 #include "support/tiny_graph.h"
 
 static void finished(tiny_graph *t, uint32_t rows) {

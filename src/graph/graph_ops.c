@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "runtime/graph_internal.h"
+#include "graph/graph_internal.h"
 #include "wire/format.h"
 
 /* A new contiguous F32 result of shape |ne|, its rows those of |like|, along |rows_dim|. */

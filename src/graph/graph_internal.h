@@ -1,10 +1,10 @@
 /* Shared by the files of the graph builder: growing, shapes, and the two passes of npu_graph_finish. Private to
- * src/runtime/graph*.c.
+ * src/graph/graph*.c.
  */
-#ifndef NPU_RUNTIME_GRAPH_INTERNAL_H
-#define NPU_RUNTIME_GRAPH_INTERNAL_H
+#ifndef NPU_GRAPH_INTERNAL_H
+#define NPU_GRAPH_INTERNAL_H
 
-#include "runtime/graph.h"
+#include "graph/graph.h"
 #include "wire/op_check.h"
 
 enum { NPU__GRAPH_ALIGN = 128 };

@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "runtime/graph_internal.h"
+#include "graph/graph_internal.h"
 
 /* Sound on its own: values without gaps in a row, no overlap between its rows. */
 static const char *check_tensor(const npu_tensor *t) {
