@@ -1,5 +1,5 @@
-// dspqueue_* on the host: creation in shared memory, references of packets to mapped buffers, and the end of a queue
-// whose NPU process died.
+// dspqueue_* on the host: creation in shared memory, what packets may name, and the end of a queue whose NPU process
+// died. Reading and writing: common/queue_calls.c.
 #include "emu_host.h"
 #include "dspqueue.h"
 #include "../common/futex.h"
@@ -23,67 +23,33 @@ struct dspqueue {
     struct dspqueue *next;
 };
 
-static AEEResult check_one(const struct dspqueue *queue, struct dspqueue_buffer *buffer) {
-    const struct emu_mapping *mapping = emu_mapping_find(queue->session, (int)buffer->fd);
-    if (!mapping || mapping->implicit) return AEE_ENOSUCHMAP;
-    if (!buffer->size && buffer->offset < mapping->bytes && mapping->bytes - buffer->offset <= UINT32_MAX)
-        buffer->size = (uint32_t)(mapping->bytes - buffer->offset);
-    if (!buffer->size || (uint64_t)buffer->offset + buffer->size > mapping->bytes) return AEE_EBADPARM;
-    if (buffer->flags & DSPQUEUE_BUFFER_FLAG_DEREF && !mapping->references) return AEE_EBADPARM;
-    return AEE_SUCCESS;
+static AEEResult look(void *owner, int fd, struct emu_queue_buffer *buffer) {
+    const struct dspqueue *queue = owner;
+    const struct emu_mapping *mapping;
+    emu_lock();
+    mapping = emu_mapping_find(queue->session, fd);
+    if (mapping) *buffer = (struct emu_queue_buffer){mapping->memory, mapping->bytes, mapping->implicit};
+    emu_unlock();
+    return mapping ? AEE_SUCCESS : AEE_ENOSUCHMAP;
 }
 
-static AEEResult check(void *owner, struct dspqueue_buffer *buffers, uint32_t count) {
+static AEEResult reference(void *owner, int fd, int change) {
+    const struct dspqueue *queue = owner;
     AEEResult result = AEE_SUCCESS;
-    if (!count) return AEE_SUCCESS;
+    struct emu_mapping *mapping;
     emu_lock();
-    for (uint32_t i = 0; i < count && !result; i++) result = check_one(owner, &buffers[i]);
+    mapping = emu_mapping_find(queue->session, fd);
+    if (!mapping)
+        result = AEE_ENOSUCHMAP;
+    else if (change < 0 && !mapping->references)
+        result = AEE_EBADPARM;
+    else
+        mapping->references += (uint32_t)change;
     emu_unlock();
     return result;
 }
 
-static AEEResult count_reference(struct emu_mapping *mapping, uint32_t flags) {
-    if (flags & DSPQUEUE_BUFFER_FLAG_REF) mapping->references++;
-    if (flags & DSPQUEUE_BUFFER_FLAG_DEREF) {
-        if (!mapping->references) return AEE_EBADPARM;
-        mapping->references--;
-    }
-    return AEE_SUCCESS;
-}
-
-static void sent(void *owner, const struct dspqueue_buffer *buffers, uint32_t count) {
-    const struct dspqueue *queue = owner;
-    if (!count) return;
-    emu_lock();
-    for (uint32_t i = 0; i < count; i++) {
-        struct emu_mapping *mapping = emu_mapping_find(queue->session, (int)buffers[i].fd);
-        if (mapping) count_reference(mapping, buffers[i].flags);
-    }
-    emu_unlock();
-}
-
-static AEEResult arrived(void *owner, struct dspqueue_buffer *buffers, uint32_t count) {
-    const struct dspqueue *queue = owner;
-    AEEResult result = AEE_SUCCESS;
-    emu_lock();
-    for (uint32_t i = 0; i < count && !result; i++) {
-        struct emu_mapping *mapping = emu_mapping_find(queue->session, (int)buffers[i].fd);
-        if (!mapping) {
-            result = AEE_ENOSUCHMAP;
-            break;
-        }
-        if ((uint64_t)buffers[i].offset + buffers[i].size > mapping->bytes)
-            result = AEE_EBADITEM;
-        else
-            result = count_reference(mapping, buffers[i].flags);
-        buffers[i].address = 0;
-        buffers[i].ptr = mapping->memory ? mapping->memory + buffers[i].offset : NULL;
-    }
-    emu_unlock();
-    return result;
-}
-
-static const struct emu_queue_owner owner_calls = {check, sent, arrived};
+static const struct emu_queue_owner owner_calls = {look, reference, emu_meet, false};
 
 static int make_memory(struct dspqueue *queue, uint32_t request, uint32_t response, int *fd) {
     struct emu_ring in, out;
@@ -209,67 +175,6 @@ EMU_API AEEResult dspqueue_export(dspqueue_t queue, uint64_t *queue_id) {
     if (!queue || !queue_id) return AEE_EBADPARM;
     *queue_id = queue->id;
     return AEE_SUCCESS;
-}
-
-EMU_API AEEResult dspqueue_write(dspqueue_t queue, uint32_t flags, uint32_t num_buffers,
-                                 struct dspqueue_buffer *buffers, uint32_t message_length, const uint8_t *message,
-                                 uint32_t timeout_us) {
-    int code;
-    if (emu_meet("dspqueue_write", &code)) return code;
-    return emu_queue_write(&queue->side, flags, num_buffers, buffers, message_length, message,
-                           emu_deadline_us(timeout_us));
-}
-
-EMU_API AEEResult dspqueue_write_noblock(dspqueue_t queue, uint32_t flags, uint32_t num_buffers,
-                                         struct dspqueue_buffer *buffers, uint32_t message_length,
-                                         const uint8_t *message) {
-    int code;
-    if (emu_meet("dspqueue_write_noblock", &code)) return code;
-    return emu_queue_write(&queue->side, flags, num_buffers, buffers, message_length, message, EMU_NOBLOCK);
-}
-
-EMU_API AEEResult dspqueue_read(dspqueue_t queue, uint32_t *flags, uint32_t max_buffers, uint32_t *num_buffers,
-                                struct dspqueue_buffer *buffers, uint32_t max_message_length, uint32_t *message_length,
-                                uint8_t *message, uint32_t timeout_us) {
-    int code;
-    if (emu_meet("dspqueue_read", &code)) return code;
-    return emu_queue_read(&queue->side, flags, max_buffers, num_buffers, buffers, max_message_length, message_length,
-                          message, emu_deadline_us(timeout_us));
-}
-
-EMU_API AEEResult dspqueue_read_noblock(dspqueue_t queue, uint32_t *flags, uint32_t max_buffers, uint32_t *num_buffers,
-                                        struct dspqueue_buffer *buffers, uint32_t max_message_length,
-                                        uint32_t *message_length, uint8_t *message) {
-    int code;
-    if (emu_meet("dspqueue_read_noblock", &code)) return code;
-    return emu_queue_read(&queue->side, flags, max_buffers, num_buffers, buffers, max_message_length, message_length,
-                          message, EMU_NOBLOCK);
-}
-
-EMU_API AEEResult dspqueue_peek(dspqueue_t queue, uint32_t *flags, uint32_t *num_buffers, uint32_t *message_length,
-                                uint32_t timeout_us) {
-    int code;
-    if (emu_meet("dspqueue_peek", &code)) return code;
-    return emu_queue_peek(&queue->side, flags, num_buffers, message_length, emu_deadline_us(timeout_us));
-}
-
-EMU_API AEEResult dspqueue_peek_noblock(dspqueue_t queue, uint32_t *flags, uint32_t *num_buffers,
-                                        uint32_t *message_length) {
-    int code;
-    if (emu_meet("dspqueue_peek_noblock", &code)) return code;
-    return emu_queue_peek(&queue->side, flags, num_buffers, message_length, EMU_NOBLOCK);
-}
-
-EMU_API AEEResult dspqueue_write_early_wakeup_noblock(dspqueue_t queue, uint32_t wakeup_delay, uint32_t packet_flags) {
-    int code;
-    if (emu_meet("dspqueue_write_early_wakeup_noblock", &code)) return code;
-    return emu_queue_early(&queue->side, wakeup_delay, packet_flags);
-}
-
-EMU_API AEEResult dspqueue_get_stat(dspqueue_t queue, enum dspqueue_stat stat, uint64_t *value) {
-    int code;
-    if (emu_meet("dspqueue_get_stat", &code)) return code;
-    return emu_queue_stat(&queue->side, stat, value);
 }
 
 void emu_queues_break(struct emu_session *session) {

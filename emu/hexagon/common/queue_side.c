@@ -52,6 +52,49 @@ static AEEResult put(struct emu_queue_side *side, uint32_t flags, const struct d
     }
 }
 
+static AEEResult check_one(const struct emu_queue_side *side, struct dspqueue_buffer *b) {
+    struct emu_queue_buffer known;
+    AEEResult result = side->owner_calls->look(side->owner, (int)b->fd, &known);
+    if (result || known.implicit) return AEE_ENOSUCHMAP;
+    if (!b->size && b->offset < known.bytes && known.bytes - b->offset <= UINT32_MAX)
+        b->size = (uint32_t)(known.bytes - b->offset);
+    if (!b->size || (uint64_t)b->offset + b->size > known.bytes) return AEE_EBADPARM;
+    // Tried and taken back: nothing changes before the packet is in the ring.
+    if (b->flags & DSPQUEUE_BUFFER_FLAG_DEREF) {
+        if (side->owner_calls->reference(side->owner, (int)b->fd, -1)) return AEE_EBADPARM;
+        side->owner_calls->reference(side->owner, (int)b->fd, 1);
+    }
+    return AEE_SUCCESS;
+}
+
+static AEEResult check(const struct emu_queue_side *side, struct dspqueue_buffer *buffers, uint32_t count) {
+    AEEResult result = AEE_SUCCESS;
+    for (uint32_t i = 0; i < count && !result; i++) result = check_one(side, &buffers[i]);
+    return result;
+}
+
+static AEEResult count_reference(const struct emu_queue_side *side, const struct dspqueue_buffer *b) {
+    if (b->flags & DSPQUEUE_BUFFER_FLAG_REF) return side->owner_calls->reference(side->owner, (int)b->fd, 1);
+    if (b->flags & DSPQUEUE_BUFFER_FLAG_DEREF) return side->owner_calls->reference(side->owner, (int)b->fd, -1);
+    return AEE_SUCCESS;
+}
+
+// Sets the receiver's addresses and counts references.
+static AEEResult arrived(const struct emu_queue_side *side, struct dspqueue_buffer *buffers, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct dspqueue_buffer *b = &buffers[i];
+        struct emu_queue_buffer known;
+        AEEResult result = side->owner_calls->look(side->owner, (int)b->fd, &known);
+        if (result) return result;
+        if ((uint64_t)b->offset + b->size > known.bytes) return AEE_EBADITEM;
+        result = count_reference(side, b);
+        if (result) return result;
+        b->address = 0;
+        b->ptr = known.memory ? known.memory + b->offset : NULL;
+    }
+    return AEE_SUCCESS;
+}
+
 AEEResult emu_queue_write(struct emu_queue_side *side, uint32_t flags, uint32_t count, struct dspqueue_buffer *buffers,
                           uint32_t length, const uint8_t *message, uint64_t deadline) {
     struct dspqueue_buffer copy[DSPQUEUE_MAX_BUFFERS];
@@ -64,13 +107,13 @@ AEEResult emu_queue_write(struct emu_queue_side *side, uint32_t flags, uint32_t 
         if ((copy[i].flags & (DSPQUEUE_BUFFER_FLAG_REF | DSPQUEUE_BUFFER_FLAG_DEREF)) ==
             (DSPQUEUE_BUFFER_FLAG_REF | DSPQUEUE_BUFFER_FLAG_DEREF))
             return AEE_EBADPARM;
-    result = side->owner_calls->check(side->owner, copy, count);
+    result = check(side, copy, count);
     if (result) return result;
     flags &= ~(uint32_t)(DSPQUEUE_PACKET_FLAG_MESSAGE | DSPQUEUE_PACKET_FLAG_BUFFERS | DSPQUEUE_PACKET_FLAG_WAKEUP);
     if (length) flags |= DSPQUEUE_PACKET_FLAG_MESSAGE;
     if (count) flags |= DSPQUEUE_PACKET_FLAG_BUFFERS;
     result = put(side, flags, copy, count, message, length, deadline);
-    if (!result) side->owner_calls->sent(side->owner, copy, count);
+    for (uint32_t i = 0; i < count && !result; i++) count_reference(side, &copy[i]);
     return result;
 }
 
@@ -150,7 +193,7 @@ AEEResult emu_queue_read(struct emu_queue_side *side, uint32_t *flags, uint32_t 
     if (flags) *flags = packet.flags;
     if (count) *count = packet.buffers;
     if (length) *length = packet.message_bytes;
-    return packet.buffers ? side->owner_calls->arrived(side->owner, buffers, packet.buffers) : AEE_SUCCESS;
+    return arrived(side, buffers, packet.buffers);
 }
 
 static uint64_t used_bytes(const struct emu_ring *ring) {

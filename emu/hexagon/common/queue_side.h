@@ -1,6 +1,6 @@
 // One end of a packet queue, for both sides: reading, writing, peeking, waiting, and the thread that calls a packet
 // callback. Compiled twice, once with the host's AEEStdErr.h and once with the DSP's: the codes carry each side's
-// offset. What a buffer of a packet means is the owner's business, through emu_queue_owner.
+// offset. Buffers of packets and faults are the owner's business, through emu_queue_owner.
 #ifndef EMU_COMMON_QUEUE_SIDE_H
 #define EMU_COMMON_QUEUE_SIDE_H
 
@@ -11,15 +11,26 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-struct emu_queue_owner {
-    // Checks buffers to be sent and fills in their size; nothing changes yet. 0 or a code.
-    AEEResult (*check)(void *owner, struct dspqueue_buffer *buffers, uint32_t count);
-    // They are sent: count their references.
-    void (*sent)(void *owner, const struct dspqueue_buffer *buffers, uint32_t count);
-    // Buffers that arrived: set the receiver's address, count references. 0 or a code.
-    AEEResult (*arrived)(void *owner, struct dspqueue_buffer *buffers, uint32_t count);
+// A buffer a packet may name, as the side knows it.
+struct emu_queue_buffer {
+    uint8_t *memory; // NULL when the side has no address for it
+    uint64_t bytes;
+    bool implicit; // mapped for one invocation only: not for packets that leave
 };
 
+struct emu_queue_owner {
+    // 0 or AEE_ENOSUCHMAP.
+    AEEResult (*look)(void *owner, int fd, struct emu_queue_buffer *buffer);
+    // Adds |change| to the references of |fd|; AEE_EBADPARM when there are fewer.
+    AEEResult (*reference)(void *owner, int fd, int change);
+    // A fault on request for the public call |name|: true and *code when the call must return at once.
+    bool (*meet)(const char *name, int *code);
+    // This side polls: a read counts for faults when it got a packet, so that "the n-th read" does not depend on how
+    // often.
+    bool polls;
+};
+
+// A side's struct dspqueue begins with it; the public calls of both sides are in queue_calls.c.
 struct emu_queue_side {
     const struct emu_queue_owner *owner_calls;
     void *owner;

@@ -1,4 +1,5 @@
-// dspqueue_* in the NPU process: queues announced by the host, imported by their id.
+// dspqueue_* in the NPU process: queues announced by the host, imported by their id. Reading and
+// writing: common/queue_calls.c.
 #include "emu_dsp.h"
 #include "dspqueue.h"
 #include "../common/futex.h"
@@ -63,50 +64,19 @@ int emu_dsp_queue_destroy(uint64_t id) {
     return 0;
 }
 
-static AEEResult check(void *owner, struct dspqueue_buffer *buffers, uint32_t count) {
+static AEEResult look(void *owner, int fd, struct emu_queue_buffer *buffer) {
     (void)owner;
-    for (uint32_t i = 0; i < count; i++) {
-        struct dspqueue_buffer *b = &buffers[i];
-        uint64_t known;
-        emu_window_address((int)b->fd, &known);
-        if (!known) return AEE_ENOSUCHMAP;
-        if (!b->size && b->offset < known && known - b->offset <= UINT32_MAX) b->size = (uint32_t)(known - b->offset);
-        if (!b->size || (uint64_t)b->offset + b->size > known) return AEE_EBADPARM;
-        if (b->flags & DSPQUEUE_BUFFER_FLAG_DEREF && emu_window_reference((int)b->fd, -1)) return AEE_EBADPARM;
-        if (b->flags & DSPQUEUE_BUFFER_FLAG_DEREF) emu_window_reference((int)b->fd, 1);
-    }
-    return AEE_SUCCESS;
+    buffer->memory = emu_window_address(fd, &buffer->bytes);
+    buffer->implicit = false;
+    return buffer->bytes ? AEE_SUCCESS : AEE_ENOSUCHMAP;
 }
 
-static AEEResult count_reference(const struct dspqueue_buffer *b) {
-    if (b->flags & DSPQUEUE_BUFFER_FLAG_REF) return emu_window_reference((int)b->fd, 1);
-    if (b->flags & DSPQUEUE_BUFFER_FLAG_DEREF) return emu_window_reference((int)b->fd, -1);
-    return AEE_SUCCESS;
-}
-
-static void sent(void *owner, const struct dspqueue_buffer *buffers, uint32_t count) {
+static AEEResult reference(void *owner, int fd, int change) {
     (void)owner;
-    for (uint32_t i = 0; i < count; i++) count_reference(&buffers[i]);
+    return emu_window_reference(fd, change);
 }
 
-static AEEResult arrived(void *owner, struct dspqueue_buffer *buffers, uint32_t count) {
-    (void)owner;
-    for (uint32_t i = 0; i < count; i++) {
-        struct dspqueue_buffer *b = &buffers[i];
-        uint64_t known;
-        uint8_t *base = emu_window_address((int)b->fd, &known);
-        AEEResult result;
-        if (!known) return AEE_ENOSUCHMAP;
-        if ((uint64_t)b->offset + b->size > known) return AEE_EBADITEM;
-        result = count_reference(b);
-        if (result) return result;
-        b->address = 0;
-        b->ptr = base ? base + b->offset : NULL;
-    }
-    return AEE_SUCCESS;
-}
-
-static const struct emu_queue_owner owner_calls = {check, sent, arrived};
+static const struct emu_queue_owner owner_calls = {look, reference, emu_dsp_meet, true};
 
 static AEEResult import(struct dspqueue *queue, dspqueue_callback_t packet_callback, void *context) {
     if (queue->imported) return AEE_EITEMBUSY;
@@ -149,64 +119,4 @@ EMU_API AEEResult dspqueue_close(dspqueue_t queue) {
     queue->imported = false;
     pthread_mutex_unlock(&all.lock);
     return AEE_SUCCESS;
-}
-
-EMU_API AEEResult dspqueue_write(dspqueue_t queue, uint32_t flags, uint32_t num_buffers,
-                                 struct dspqueue_buffer *buffers, uint32_t message_length, const uint8_t *message,
-                                 uint32_t timeout_us) {
-    int code;
-    if (emu_dsp_meet("dspqueue_write", &code)) return code;
-    return emu_queue_write(&queue->side, flags, num_buffers, buffers, message_length, message,
-                           emu_deadline_us(timeout_us));
-}
-
-EMU_API AEEResult dspqueue_write_noblock(dspqueue_t queue, uint32_t flags, uint32_t num_buffers,
-                                         struct dspqueue_buffer *buffers, uint32_t message_length,
-                                         const uint8_t *message) {
-    int code;
-    if (emu_dsp_meet("dspqueue_write_noblock", &code)) return code;
-    return emu_queue_write(&queue->side, flags, num_buffers, buffers, message_length, message, EMU_NOBLOCK);
-}
-
-EMU_API AEEResult dspqueue_read(dspqueue_t queue, uint32_t *flags, uint32_t max_buffers, uint32_t *num_buffers,
-                                struct dspqueue_buffer *buffers, uint32_t max_message_length, uint32_t *message_length,
-                                uint8_t *message, uint32_t timeout_us) {
-    AEEResult result;
-    int code;
-    result = emu_queue_read(&queue->side, flags, max_buffers, num_buffers, buffers, max_message_length, message_length,
-                            message, emu_deadline_us(timeout_us));
-    // Counted when a packet was there, so that "the n-th read" does not depend on how often the program polls.
-    if (!result && emu_dsp_meet("dspqueue_read", &code)) return code;
-    return result;
-}
-
-EMU_API AEEResult dspqueue_read_noblock(dspqueue_t queue, uint32_t *flags, uint32_t max_buffers, uint32_t *num_buffers,
-                                        struct dspqueue_buffer *buffers, uint32_t max_message_length,
-                                        uint32_t *message_length, uint8_t *message) {
-    AEEResult result;
-    int code;
-    result = emu_queue_read(&queue->side, flags, max_buffers, num_buffers, buffers, max_message_length, message_length,
-                            message, EMU_NOBLOCK);
-    if (!result && emu_dsp_meet("dspqueue_read", &code)) return code;
-    return result;
-}
-
-EMU_API AEEResult dspqueue_peek(dspqueue_t queue, uint32_t *flags, uint32_t *num_buffers, uint32_t *message_length,
-                                uint32_t timeout_us) {
-    int code;
-    if (emu_dsp_meet("dspqueue_peek", &code)) return code;
-    return emu_queue_peek(&queue->side, flags, num_buffers, message_length, emu_deadline_us(timeout_us));
-}
-
-EMU_API AEEResult dspqueue_peek_noblock(dspqueue_t queue, uint32_t *flags, uint32_t *num_buffers,
-                                        uint32_t *message_length) {
-    return emu_queue_peek(&queue->side, flags, num_buffers, message_length, EMU_NOBLOCK);
-}
-
-EMU_API AEEResult dspqueue_write_early_wakeup_noblock(dspqueue_t queue, uint32_t wakeup_delay, uint32_t packet_flags) {
-    return emu_queue_early(&queue->side, wakeup_delay, packet_flags);
-}
-
-EMU_API AEEResult dspqueue_get_stat(dspqueue_t queue, enum dspqueue_stat stat, uint64_t *value) {
-    return emu_queue_stat(&queue->side, stat, value);
 }
