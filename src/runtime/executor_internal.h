@@ -1,5 +1,5 @@
-/* The executor's inner structs, shared by executor.c (life and runs), executor_cut.c (batches and syncs) and
- * executor_gemv.c (products on a gemv-class device). */
+/* The executor's inner structs, shared by executor.c (life), executor_run.c (runs), executor_cut.c (batches and
+ * syncs) and executor_gemv.c (products on a gemv-class device). */
 #ifndef NPU_RUNTIME_EXECUTOR_INTERNAL_H
 #define NPU_RUNTIME_EXECUTOR_INTERNAL_H
 
@@ -37,6 +37,21 @@ typedef struct npu__gemv {
 typedef struct npu__gemv_bytes {
     uint64_t to_device, to_host;
 } npu__gemv_bytes;
+
+struct npu_executor {
+    npu_executor_params params;
+    npu_buffer *own[NPU_GRAPH_FILES]; /* io, compute, state; NULL when empty */
+    npu_buffer **files;               /* wrapped mappings */
+    uint32_t n_files, n_graphs;
+    npu__bound *graphs;
+    npu__gemv gemv; /* gemv.device: the device when it takes products one by one */
+    npu_target *state_owner;
+    npu_profile_fn *profile;
+    void *profile_user;
+    uint32_t track; /* of the host's spans in the trace */
+    npu_counters counters;
+    npu_error broken; /* why the device is lost */
+};
 
 /* Checks what |graph| wants of the device and adds up the room it needs; npu__gemv_alloc makes it. REFUSED
  * ("executor.gemv"): an op that is no product of rows and weights, or for which the plan has no design. */
