@@ -109,6 +109,10 @@ def usage():
                           ("conform", "--type")):
         expect(2, command, flag, "", says=f"{flag}: an empty value is no ")
         expect(2, command, f"{flag}=", says=f"{flag}: an empty value is no ")
+    for command, *flag in (("run", "--model", "a", "-m", "b"), ("run", "-p", "a", "--prompt=b"), ("run", "--ctx", "9", "--ctx=9"),
+                           ("run", "--temp=1", "--temp", "2"), ("run", "--device", "cpu", "--device", "npu"),
+                           ("logits", "-o", "a", "-o", "a"), ("bench", "-r", "1", "--runs", "2")):
+        expect(2, command, *flag, says="given more than once")
     expect(2, "info", "", says="operand 1 is empty")
     expect(2, "plan", "--diff", "a", "", says="operand 1 is empty")
     for flag in (["-m", MODEL], ["--prompt-tokens", "1"], ["--gen-tokens", "1"], ["--depth", "1"], ["--ctx", "9"],
@@ -167,6 +171,22 @@ def refusals():
     expect(3, "run", "-m", MODEL, "-p", "x", "--logit-bias", "320:1", says="logit bias for token 320: there are 320")
     expect(1, "logits", "-m", MODEL, "--ids", "1", "-o", "/no/such/dir/x", says="/no/such/dir/x")
     expect(1, "logits", "-m", MODEL, "--ids", "@/no/such/ids", "-o", "/dev/null", says="/no/such/ids")
+
+
+def limits():
+    """What is over a limit is refused, by its size where that is enough."""
+    with tempfile.TemporaryDirectory() as d:
+        text, spaces = pathlib.Path(d) / "t", pathlib.Path(d) / "spaces"
+        text.write_bytes(b"word " * 20_000_000)
+        for raw in ([], ["--raw"]):
+            expect(3, "run", "-m", MODEL, "--ctx", "64", "-f", text, *raw, says="the prompt has 100000000 bytes; the context")
+        spaces.write_bytes(b" " * 2_000_000)
+        expect(3, "run", "-m", MODEL, "--ctx", "64", "--raw", "-f", spaces, says="tokens, the context has room for 64 (--ctx)")
+        messages, template = pathlib.Path(d) / "m.json", pathlib.Path(d) / "t.jinja"
+        messages.write_text('[{"role": "user", "content": "x"}]')
+        for source in ("{% for i in range(1000000000) %}x{% endfor %}", "{{ 'x' * 1000000000 }}", "x" * 17_000_000):
+            template.write_text(source)
+            expect(3, "chat-template", "-m", MODEL, "--messages", messages, "--template", template, says="[chat.limit]")
 
 
 def plans():
@@ -357,6 +377,7 @@ def main():
     usage()
     needs_npu()
     refusals()
+    limits()
     plans()
     prints()
     figures()

@@ -11,6 +11,8 @@
 #include "cli/generate.h"
 #include "cli/sampling.h"
 
+enum { SMALL = 1 << 20 };
+
 static double rate(uint32_t tokens, double seconds) {
     return seconds > 0 ? tokens / seconds : 0;
 }
@@ -43,12 +45,31 @@ static int print_json(const cli_generator *g, const cli_figures *f, const cli_se
     return cli_print_json(root, JSON_INDENT(1));
 }
 
+/* A text that cannot fit is refused by its size, before the minute that rendering and tokenizing it would take. Small
+ * ones are left to the count of their tokens, which is exact. */
+static npu_status check_size(const cli_session *session, const char *text, size_t size, npu_error *err) {
+    npu_model_info info;
+    size_t longest = 1, solid = 0, ctx = npu_context_ctx(session->context);
+    if (size < SMALL) return NPU_OK;
+    npu_model_get_info(session->model, &info);
+    for (uint32_t id = 0; id < info.n_vocab; id++) {
+        size_t n = npu_model_token_bytes(session->model, (int32_t)id, true, NULL, 0);
+        if (n > longest) longest = n;
+    }
+    for (size_t i = 0; i < size; i++) solid += (unsigned char)text[i] > ' '; /* some tokens swallow white space */
+    if (solid / longest <= ctx) return NPU_OK;
+    return npu_fail(err, NPU_REFUSED, "run.ctx_too_small",
+                    "the prompt has %zu bytes; the context has room for %zu tokens (--ctx), of at most %zu bytes", size,
+                    ctx, longest);
+}
+
 static int answer(const cli_options *o, cli_session *session, cli_conversation *c, cli_generator *g, const char *text,
                   size_t size) {
     int32_t *ids;
     size_t n;
     npu_error err = {0};
     cli_figures figures;
+    if (check_size(session, text, size, &err) != NPU_OK) return cli_fail(&err);
     if (cli_conversation_say(c, text, size, g->tokens.ids, g->tokens.n, &ids, &n, &err) != NPU_OK)
         return cli_fail(&err);
     npu_status status = cli_generate(g, ids, n, &figures, &err);

@@ -86,6 +86,8 @@ static bool is_name(const struct option *o) {
 
 static int set(const struct option *o, const char *value, cli_options *out) {
     void *field = (char *)out + o->offset;
+    bool single = o->kind != KIND_SWITCH && o->kind != KIND_LIST;
+    if (single && out->given[o - options]) return cli_usage("%s: given more than once", o->name);
     out->given[o - options] = true;
     switch (o->kind) {
     case KIND_TEXT:

@@ -64,6 +64,7 @@ static int exit_code(npu_status status) {
     case NPU_UNSUPPORTED:
     case NPU_REFUSED:
     case NPU_INVALID:
+    case NPU_RANGE: /* a limit of ours: a schema, a template, a context that is too large */
         return CLI_EXIT_REFUSED;
     case NPU_NO_DEVICE:
         return CLI_EXIT_NO_DEVICE;
