@@ -36,7 +36,7 @@ mutants: ## take one safeguard at a time away: a test must fail for each
 	@scripts/venv >/dev/null
 	@scripts/mutants
 
-versus: ## compare speed and memory with the peer (VERSUS="-m FILE -r N --threads T")
+versus: ## compare speed and memory with the peers, about 10 minutes (VERSUS="--quick -m FILE --threads T")
 	@scripts/deps test
 	@$(MAKE) --no-print-directory all
 	@scripts/venv >/dev/null

@@ -1,6 +1,8 @@
 // The peer's side of `make versus` and of tests that compare with it: a small driver on llama.cpp's library, so that
 // both sides do the same work with the same context and KV type. Not part of npu; scripts/peer-llama builds it.
-//   peer bench  FILE THREADS CTX PROMPT GEN RUNS   prints one JSON line: median tok/s of prefill and of decode
+//   peer bench  FILE THREADS CTX PROMPT GEN RUNS PARALLEL   prints one JSON line: median tok/s of prefill and of
+//   decode;
+//                              PARALLEL sequences of PROMPT tokens each, one row of each a step
 //   peer logits FILE THREADS CTX ID,ID,… OUT.f32   writes the logits after every given token, [n][vocab] float32
 //   peer tokens FILE SPECIAL   strings on standard input, each a little-endian 32-bit length and bytes: the ids of each
 //   on
@@ -42,26 +44,61 @@ static int decode(struct llama_context *ctx, llama_token *ids, int n) {
     return 0;
 }
 
-// Prefill of |prompt| tokens, then |gen| single tokens after them, as `npu bench` does, |runs| times after one warm-up.
-static int bench(struct llama_context *ctx, int vocab, int prompt, int gen, int runs) {
-    llama_token *ids = malloc((size_t)prompt * sizeof *ids);
-    double *pp = malloc((size_t)runs * sizeof *pp), *tg = malloc((size_t)runs * sizeof *tg);
-    int bad = !ids || !pp || !tg;
-    for (int run = -1; run < runs && !bad; run++) {
-        for (int i = 0; i < prompt; i++) ids[i] = (i * 7919 + 1) % vocab;
-        llama_memory_clear(llama_get_memory(ctx), true);
-        double start = now();
-        bad = decode(ctx, ids, prompt);
-        double mid = now();
-        for (int i = 0; i < gen && !bad; i++) bad = decode(ctx, ids + i % prompt, 1);
-        double end = now();
-        if (run >= 0) {
-            pp[run] = prompt / (mid - start);
-            tg[run] = gen / (end - mid);
+typedef struct task {
+    int vocab, prompt, gen, parallel;
+} task;
+
+// One step of |batch|: rows from .. to - 1 of the prompt of sequence |first|, or one row of every sequence.
+static int step(struct llama_context *ctx, struct llama_batch *batch, const task *t, int first, int n_seq, int from,
+                int to) {
+    batch->n_tokens = 0;
+    for (int seq = first; seq < first + n_seq; seq++) {
+        for (int i = from; i < to; i++) {
+            int k = batch->n_tokens++;
+            batch->token[k] = (i * 7919 + seq + 1) % t->vocab;
+            batch->pos[k] = i;
+            batch->n_seq_id[k] = 1;
+            batch->seq_id[k][0] = seq;
+            batch->logits[k] = i + 1 == to;
         }
     }
+    if (llama_decode(ctx, *batch)) {
+        fprintf(stderr, "peer: decoding %d tokens failed\n", batch->n_tokens);
+        return -1;
+    }
+    llama_synchronize(ctx);
+    return 0;
+}
+
+// Prefill of each sequence, then |gen| steps of a token of each; seconds of both.
+static int run(struct llama_context *ctx, struct llama_batch *batch, const task *t, double *pp, double *tg) {
+    int bad = 0;
+    llama_memory_clear(llama_get_memory(ctx), true);
+    double start = now();
+    for (int seq = 0; seq < t->parallel && !bad; seq++) bad = step(ctx, batch, t, seq, 1, 0, t->prompt);
+    double mid = now();
+    for (int i = 0; i < t->gen && !bad; i++)
+        bad = step(ctx, batch, t, 0, t->parallel, t->prompt + i, t->prompt + i + 1);
+    *pp = mid - start;
+    *tg = now() - mid;
+    return bad;
+}
+
+// As `npu bench` does: |runs| times after a short one that is not counted.
+static int bench(struct llama_context *ctx, const task *t, int runs) {
+    double *pp = malloc((size_t)runs * sizeof *pp), *tg = malloc((size_t)runs * sizeof *tg), none;
+    struct llama_batch batch = llama_batch_init(t->prompt > t->parallel ? t->prompt : t->parallel, 0, 1);
+    task warm = *t;
+    if (warm.prompt > 512) warm.prompt = 512;
+    if (warm.gen > 8) warm.gen = 8;
+    int bad = !pp || !tg || !batch.token || run(ctx, &batch, &warm, &none, &none);
+    for (int i = 0; i < runs && !bad; i++) {
+        bad = run(ctx, &batch, t, &pp[i], &tg[i]);
+        pp[i] = t->prompt * t->parallel / pp[i];
+        tg[i] = t->gen * t->parallel / tg[i];
+    }
     if (!bad) printf("{\"prefill_tok_s\": %.3f, \"decode_tok_s\": %.3f}\n", median(pp, runs), median(tg, runs));
-    free(ids);
+    llama_batch_free(batch);
     free(pp);
     free(tg);
     return bad;
@@ -104,16 +141,17 @@ static int tokens(const char *file, int special) {
 }
 
 int main(int argc, char **argv) {
-    int is_bench = argc == 8 && !strcmp(argv[1], "bench");
+    int is_bench = argc == 9 && !strcmp(argv[1], "bench");
     if (argc == 4 && !strcmp(argv[1], "tokens")) {
         llama_log_set(quiet, NULL);
         llama_backend_init();
         return tokens(argv[2], atoi(argv[3]));
     }
     if (!is_bench && !(argc == 7 && !strcmp(argv[1], "logits"))) {
-        fputs("usage: peer bench FILE THREADS CTX PROMPT GEN RUNS | peer logits FILE THREADS CTX IDS OUT.f32 | "
-              "peer tokens FILE SPECIAL\n",
-              stderr);
+        fputs(
+            "usage: peer bench FILE THREADS CTX PROMPT GEN RUNS PARALLEL | peer logits FILE THREADS CTX IDS OUT.f32 | "
+            "peer tokens FILE SPECIAL\n",
+            stderr);
         return 2;
     }
     llama_log_set(quiet, NULL);
@@ -122,12 +160,21 @@ int main(int argc, char **argv) {
     if (!model) return 1;
     struct llama_context_params params = llama_context_default_params();
     params.n_threads = params.n_threads_batch = atoi(argv[3]);
-    params.n_ctx = (uint32_t)atoi(argv[4]);
+    params.n_ctx = (uint32_t)atoi(argv[4]); // of all sequences together
+    if (is_bench) {
+        params.n_batch = (uint32_t)atoi(argv[5]) < 2048 ? 2048 : (uint32_t)atoi(argv[5]);
+        params.n_seq_max = (uint32_t)atoi(argv[8]);
+    }
     struct llama_context *ctx = llama_init_from_model(model, params);
     if (!ctx) return 1;
     int vocab = llama_vocab_n_tokens(llama_model_get_vocab(model));
-    int bad = is_bench ? bench(ctx, vocab, atoi(argv[5]), atoi(argv[6]), atoi(argv[7]))
-                       : logits(ctx, vocab, argv[5], argv[6]);
+    task t = {.vocab = vocab};
+    if (is_bench) {
+        t.prompt = atoi(argv[5]);
+        t.gen = atoi(argv[6]);
+        t.parallel = atoi(argv[8]);
+    }
+    int bad = is_bench ? bench(ctx, &t, atoi(argv[7])) : logits(ctx, vocab, argv[5], argv[6]);
     llama_free(ctx);
     llama_model_free(model);
     return bad != 0;

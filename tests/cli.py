@@ -238,6 +238,12 @@ def figures():
             assert json.loads(expect(0, *bench, *extra, "--json"))["plan"] == hash, extra
             lines = expect(0, *bench, *extra).decode().splitlines()
             assert all(f"plan {hash[:12]}" in line for line in lines if "tok/s" in line or "thread" in line and "CPU time" in line)
+    one, two = (json.loads(expect(0, *bench, "-r", "1", "--json", "--parallel", n)) for n in "12")
+    assert two["parallel"] == 2 and two["single_tok_s"]["median"] > 0 and "single_tok_s" not in one, two
+    assert one["kv_bytes_per_token"] == two["kv_bytes_per_token"] > 0, (one, two)
+    assert b"2 sequences at once:" in expect(0, *bench, "-r", "1", "--parallel", "2")
+    expect(2, *bench, "--host-cost", "--parallel", "2", says="--parallel and --host-cost contradict")
+    expect(2, "bench", "-m", MODEL, "--parallel", "0", says="--parallel")
 
 
 def sampling():

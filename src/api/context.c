@@ -133,7 +133,8 @@ uint32_t npu_context_max_logits(const npu_context *c) {
 }
 
 void npu_context_counters(const npu_context *c, npu_counters *out) {
-    *out = (npu_counters){.weight_bytes_per_token = c->instance.weight_bytes};
+    *out = (npu_counters){.weight_bytes_per_token = c->instance.weight_bytes,
+                          .kv_bytes_per_token = npu_instance_kv_bytes(&c->instance)};
     npu_executor_count(c->executor, out);
 }
 

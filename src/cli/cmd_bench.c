@@ -1,4 +1,5 @@
-/* npu bench: prefill and decode speed of one model on one device: medians over runs, after one run that is not counted.
+/* npu bench: prefill and decode speed of one model on one device: medians over runs, after a short one that is not
+ * counted. With --parallel several sequences get a row in each step of decoding.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -10,8 +11,16 @@
 #include "cli/host_cost.h"
 
 typedef struct sample {
-    double prefill, decode; /* tokens a second; 0 = not measured */
+    double prefill, decode; /* tokens a second of all sequences; 0 = not measured */
+    double single;          /* decoding one sequence, measured beside several */
 } sample;
+
+/* Tokens of each of |parallel| sequences. */
+typedef struct work {
+    uint32_t depth, prompt, gen, parallel;
+} work;
+
+enum { WARM_TOKENS = 512, WARM_STEPS = 8 };
 
 typedef struct spread {
     double median, min, max;
@@ -42,57 +51,105 @@ void cli_bench_fill(npu_row *rows, uint32_t n, uint32_t n_vocab) {
     }
 }
 
-static npu_status run_once(npu_context *context, npu_row *rows, uint32_t depth, uint32_t prompt, uint32_t gen,
-                           sample *out, npu_error *err) {
-    *out = (sample){0};
-    NPU_TRY(npu_context_reset(context, err));
-    if (depth) NPU_TRY(npu_decode(context, rows, depth, err));
-    rows += depth;
-    if (prompt) {
-        rows[prompt - 1].logits = true;
-        double start = cli_now();
-        NPU_TRY(npu_decode(context, rows, prompt, err));
-        out->prefill = prompt / (cli_now() - start);
+/* |n| tokens of every sequence; the last one of each asks for logits when |ask|. */
+static npu_status prefill(npu_context *context, npu_row *rows, uint32_t n, uint32_t parallel, bool ask,
+                          npu_error *err) {
+    for (uint32_t i = 0; i < n * parallel; i++) {
+        rows[i].seq = i / n;
+        rows[i].logits = ask && i % n == n - 1;
     }
-    rows += prompt;
+    return n ? npu_decode(context, rows, n * parallel, err) : NPU_OK;
+}
+
+/* |gen| steps of one row each of |parallel| sequences; tokens a second. */
+static npu_status decode(npu_context *context, npu_row *rows, uint32_t gen, uint32_t parallel, double *out,
+                         npu_error *err) {
     double start = cli_now();
     for (uint32_t i = 0; i < gen; i++) {
-        rows[i].logits = true;
-        NPU_TRY(npu_decode(context, &rows[i], 1, err));
+        npu_row *step = rows + (size_t)i * parallel;
+        for (uint32_t seq = 0; seq < parallel; seq++) {
+            step[seq].seq = seq;
+            step[seq].logits = true;
+        }
+        NPU_TRY(npu_decode(context, step, parallel, err));
     }
-    if (gen) out->decode = gen / (cli_now() - start);
+    *out = gen * parallel / (cli_now() - start);
     return NPU_OK;
+}
+
+static npu_status run_once(npu_context *context, npu_row *rows, const work *w, sample *out, npu_error *err) {
+    *out = (sample){0};
+    NPU_TRY(npu_context_reset(context, err));
+    NPU_TRY(prefill(context, rows, w->depth, w->parallel, false, err));
+    rows += (size_t)w->depth * w->parallel;
+    double start = cli_now();
+    NPU_TRY(prefill(context, rows, w->prompt, w->parallel, true, err));
+    if (w->prompt) out->prefill = w->prompt * w->parallel / (cli_now() - start);
+    rows += (size_t)w->prompt * w->parallel;
+    if (w->gen && w->parallel > 1) {
+        NPU_TRY(decode(context, rows, w->gen, 1, &out->single, err));
+        NPU_TRY(npu_seq_truncate(context, 0, w->depth + w->prompt, err));
+    }
+    return w->gen ? decode(context, rows, w->gen, w->parallel, &out->decode, err) : NPU_OK;
+}
+
+/* The same on few tokens: weights and code are in memory then, and threads awake. */
+static npu_status warm_up(npu_context *context, npu_row *rows, const work *w, npu_error *err) {
+    work some = *w;
+    sample ignored;
+    some.depth = 0;
+    if (some.prompt > WARM_TOKENS) some.prompt = WARM_TOKENS;
+    if (some.gen > WARM_STEPS) some.gen = WARM_STEPS;
+    return run_once(context, rows, &some, &ignored, err);
 }
 
 static json_t *spread_json(spread s) {
     return json_pack("{s:f, s:f, s:f}", "median", s.median, "min", s.min, "max", s.max);
 }
 
-static int print_results(const cli_options *o, const cli_session *session, const sample *samples, int n,
-                         uint32_t prompt, uint32_t gen, uint32_t depth) {
-    spread prefill = spread_of(samples, n, offsetof(sample, prefill));
-    spread decode = spread_of(samples, n, offsetof(sample, decode));
+static int print_json(const cli_options *o, const cli_session *session, const sample *samples, int n, const work *w) {
+    char model[4096];
     npu_counters counters;
     npu_context_counters(session->context, &counters);
-    double gbps = (double)counters.weight_bytes_per_token * decode.median / 1e9;
-    uint64_t peak = cli_peak_memory();
-    if (o->json) {
-        char model[4096];
-        npu_utf8_sanitize(model, sizeof model, o->model, strlen(o->model));
-        json_t *root = json_pack(
-            "{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:f, s:I, s:I, s:s}", "model", model, "prompt_tokens",
-            (json_int_t)prompt, "gen_tokens", (json_int_t)gen, "depth", (json_int_t)depth, "runs", (json_int_t)n,
-            "prefill_tok_s", spread_json(prefill), "decode_tok_s", spread_json(decode), "weight_bytes_per_token",
-            (json_int_t)counters.weight_bytes_per_token, "decode_gb_s", gbps, "peak_bytes", (json_int_t)peak,
-            "ops_fallback", (json_int_t)counters.ops_fallback, "plan", cli_plan_hash(session));
-        return cli_print_json(root, JSON_INDENT(1));
-    }
+    spread decode = spread_of(samples, n, offsetof(sample, decode));
+    double bytes = (double)counters.weight_bytes_per_token / w->parallel + (double)counters.kv_bytes_per_token;
+    npu_utf8_sanitize(model, sizeof model, o->model, strlen(o->model));
+    json_t *root =
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:f, s:I, s:I, s:s}", "model", model,
+                  "prompt_tokens", (json_int_t)w->prompt, "gen_tokens", (json_int_t)w->gen, "depth",
+                  (json_int_t)w->depth, "parallel", (json_int_t)w->parallel, "runs", (json_int_t)n, "prefill_tok_s",
+                  spread_json(spread_of(samples, n, offsetof(sample, prefill))), "decode_tok_s", spread_json(decode),
+                  "weight_bytes_per_token", (json_int_t)counters.weight_bytes_per_token, "kv_bytes_per_token",
+                  (json_int_t)counters.kv_bytes_per_token, "decode_gb_s", bytes * decode.median / 1e9, "peak_bytes",
+                  (json_int_t)cli_peak_memory(), "ops_fallback", (json_int_t)counters.ops_fallback, "plan",
+                  cli_plan_hash(session));
+    if (w->parallel > 1)
+        cli_json_set(&root, "single_tok_s", spread_json(spread_of(samples, n, offsetof(sample, single))));
+    return cli_print_json(root, JSON_INDENT(1));
+}
+
+static int print_results(const cli_options *o, const cli_session *session, const sample *samples, int n,
+                         const work *w) {
+    if (o->json) return print_json(o, session, samples, n, w);
     const char *plan = cli_plan_hash(session);
-    printf("prefill %5u tokens: %9.1f tok/s (%.1f to %.1f), plan %.12s\n", prompt, prefill.median, prefill.min,
-           prefill.max, plan);
-    printf("decode  %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f MiB of weights a token, %.1f GB/s, plan %.12s\n", gen,
-           decode.median, decode.min, decode.max, (double)counters.weight_bytes_per_token / CLI_MIB, gbps, plan);
-    printf("peak memory %.1f MiB, median of %d run%s, depth %u\n", (double)peak / CLI_MIB, n, n == 1 ? "" : "s", depth);
+    npu_counters counters;
+    npu_context_counters(session->context, &counters);
+    spread prefill = spread_of(samples, n, offsetof(sample, prefill));
+    spread decode = spread_of(samples, n, offsetof(sample, decode));
+    double weights = (double)counters.weight_bytes_per_token / w->parallel, kv = (double)counters.kv_bytes_per_token;
+    printf("prefill %5u tokens: %9.1f tok/s (%.1f to %.1f), plan %.12s\n", w->prompt * w->parallel, prefill.median,
+           prefill.min, prefill.max, plan);
+    printf("decode  %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f MiB of weights a token, %.1f of keys and values, "
+           "%.1f GB/s, plan %.12s\n",
+           w->gen * w->parallel, decode.median, decode.min, decode.max, weights / CLI_MIB, kv / CLI_MIB,
+           (weights + kv) * decode.median / 1e9, plan);
+    if (w->parallel > 1) {
+        spread single = spread_of(samples, n, offsetof(sample, single));
+        printf("%u sequences at once: %.2f times the %.1f tok/s (%.1f to %.1f) of one\n", w->parallel,
+               decode.median / single.median, single.median, single.min, single.max);
+    }
+    printf("peak memory %.1f MiB, median of %d run%s, depth %u\n", (double)cli_peak_memory() / CLI_MIB, n,
+           n == 1 ? "" : "s", w->depth);
     return CLI_EXIT_OK;
 }
 
@@ -118,42 +175,52 @@ static int bench_host_cost(cli_options *o) {
     return cli_close(&session, bad);
 }
 
-int cli_bench(const cli_options *given) {
-    cli_options o = *given;
-    uint32_t prompt = o.given[CLI_OPT_prompt_tokens] ? (uint32_t)o.prompt_tokens : 512;
-    uint32_t gen = o.given[CLI_OPT_gen_tokens] ? (uint32_t)o.gen_tokens : 64;
-    uint32_t depth = (uint32_t)o.depth;
-    int runs = o.given[CLI_OPT_runs] ? (int)o.runs : 5;
-    uint32_t all = depth + prompt + gen;
-    if (o.ops) return cli_bench_ops(&o);
-    if (!all || (o.json_schema && !gen)) return cli_usage("npu bench: nothing to measure: 0 tokens");
-    if (o.host_cost) return bench_host_cost(&o);
-    if (!o.ctx) o.ctx = all;
-
-    cli_session session;
+static int measure(const cli_options *o, const cli_session *session, npu_row *rows, sample *samples, int runs,
+                   const work *w) {
+    npu_model_info info;
     npu_error err = {0};
-    int bad = cli_open_model(&o, o.json_schema != NULL, &session);
-    if (!bad) bad = cli_open_context(&o, &session);
-    if (!bad && o.json_schema) bad = cli_bench_schema(&o, &session, depth + prompt, gen, runs);
-    if (bad || o.json_schema) {
-        return cli_close(&session, bad);
+    uint32_t all = (w->depth + w->prompt + w->gen) * w->parallel;
+    npu_model_get_info(session->model, &info);
+    if (npu_context_max_logits(session->context) < w->parallel)
+        return cli_error("--parallel %u: this context gives the logits of at most %u rows at once", w->parallel,
+                         npu_context_max_logits(session->context));
+    cli_catch_interrupt();
+    cli_bench_fill(rows, all, info.n_vocab);
+    if (warm_up(session->context, rows, w, &err) != NPU_OK) return cli_fail(&err);
+    for (int i = 0; i < runs; i++) {
+        cli_bench_fill(rows, all, info.n_vocab);
+        if (run_once(session->context, rows, w, &samples[i], &err) != NPU_OK) return cli_fail(&err);
     }
-    npu_row *rows = calloc(all, sizeof *rows);
+    return print_results(o, session, samples, runs, w);
+}
+
+static int bench_model(cli_options *o, const work *w, int runs) {
+    cli_session session;
+    int bad = cli_open_model(o, o->json_schema != NULL, &session);
+    if (!bad) bad = cli_open_context(o, &session);
+    if (bad) return cli_close(&session, bad);
+    if (o->json_schema) return cli_close(&session, cli_bench_schema(o, &session, w->depth + w->prompt, w->gen, runs));
+    npu_row *rows = calloc((size_t)(w->depth + w->prompt + w->gen) * w->parallel, sizeof *rows);
     sample *samples = calloc((size_t)runs, sizeof *samples);
-    if (!bad && (!rows || !samples)) bad = cli_fail(&(npu_error){.status = NPU_NO_MEMORY, .code = "bench.memory"});
-    if (!bad && rows && samples) {
-        npu_model_info info;
-        npu_model_get_info(session.model, &info);
-        cli_catch_interrupt();
-        for (int i = -1; !bad && i < runs; i++) {
-            sample s;
-            cli_bench_fill(rows, all, info.n_vocab);
-            if (run_once(session.context, rows, depth, prompt, gen, &s, &err) != NPU_OK) bad = cli_fail(&err);
-            if (i >= 0) samples[i] = s;
-        }
-    }
-    if (!bad && samples) bad = print_results(&o, &session, samples, runs, prompt, gen, depth);
+    if (rows && samples)
+        bad = measure(o, &session, rows, samples, runs, w);
+    else
+        bad = cli_error("no memory for the tokens of %u sequences", w->parallel);
     free(rows);
     free(samples);
     return cli_close(&session, bad);
+}
+
+int cli_bench(const cli_options *given) {
+    cli_options o = *given;
+    work w = {.depth = (uint32_t)o.depth,
+              .prompt = o.given[CLI_OPT_prompt_tokens] ? (uint32_t)o.prompt_tokens : 512,
+              .gen = o.given[CLI_OPT_gen_tokens] ? (uint32_t)o.gen_tokens : 64,
+              .parallel = o.given[CLI_OPT_parallel] ? (uint32_t)o.parallel : 1};
+    uint32_t all = w.depth + w.prompt + w.gen;
+    if (o.ops) return cli_bench_ops(&o);
+    if (!all || (o.json_schema && !w.gen)) return cli_usage("npu bench: nothing to measure: 0 tokens");
+    if (o.host_cost) return bench_host_cost(&o);
+    if (!o.ctx) o.ctx = all;
+    return bench_model(&o, &w, o.given[CLI_OPT_runs] ? (int)o.runs : 5);
 }

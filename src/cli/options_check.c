@@ -10,7 +10,7 @@ static int check_ops(const cli_options *o) {
     static const int of_models[] = {CLI_OPT_model,       CLI_OPT_prompt_tokens, CLI_OPT_gen_tokens, CLI_OPT_depth,
                                     CLI_OPT_ctx,         CLI_OPT_json_schema,   CLI_OPT_host_cost,  CLI_OPT_plan,
                                     CLI_OPT_no_fallback, CLI_OPT_prefill_rows,  CLI_OPT_kv,         CLI_OPT_exact,
-                                    CLI_OPT_fast,        CLI_OPT_profile,       CLI_OPT_trace};
+                                    CLI_OPT_fast,        CLI_OPT_profile,       CLI_OPT_trace,      CLI_OPT_parallel};
     for (size_t i = 0; o->ops && i < sizeof of_models / sizeof of_models[0]; i++)
         if (o->given[of_models[i]])
             return cli_usage("%s has no effect with --ops: it is for running a model", cli_option_name(of_models[i]));
@@ -28,6 +28,8 @@ static int check_pairs(const cli_options *o) {
         {CLI_OPT_exact, CLI_OPT_driver},
         {CLI_OPT_fast, CLI_OPT_npu_target},
         {CLI_OPT_host_cost, CLI_OPT_json_schema},
+        {CLI_OPT_parallel, CLI_OPT_host_cost},
+        {CLI_OPT_parallel, CLI_OPT_json_schema},
         {CLI_OPT_detokenize, CLI_OPT_prompt},
         {CLI_OPT_detokenize, CLI_OPT_file},
         {CLI_OPT_detokenize, CLI_OPT_no_special},

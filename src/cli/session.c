@@ -30,6 +30,7 @@ npu_context_params cli_context_params(const cli_options *o) {
     npu_context_params p = {
         .logger = cli_logger(o),
         .ctx = (uint32_t)o->ctx,
+        .n_seq = (uint32_t)o->parallel,
         .prefill_rows = (uint32_t)o->prefill_rows,
         .mode = o->exact  ? NPU_MODE_EXACT
                 : o->fast ? NPU_MODE_FAST

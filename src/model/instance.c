@@ -95,3 +95,16 @@ void npu_instance_free(npu_instance *m) {
 uint32_t npu_instance_max_out(const npu_instance *m, unsigned kind) {
     return m->graphs[kind].max_out;
 }
+
+uint64_t npu_instance_kv_bytes(const npu_instance *m) {
+    uint32_t longest = 0;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < m->state.n_seq; i++)
+        if (m->state.lengths[i] > longest) longest = m->state.lengths[i];
+    for (uint32_t i = 0; i < m->state.n_layers; i++) {
+        const npu_state_layer *l = &m->state.layers[i];
+        uint32_t window = m->h->layers[i].window;
+        bytes += (window && window < longest ? window : longest) * (l->k_row_bytes + l->v_row_bytes);
+    }
+    return bytes;
+}

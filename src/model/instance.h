@@ -30,4 +30,7 @@ void npu_instance_free(npu_instance *m);
 /* Rows that may ask for logits in one step of a graph. */
 uint32_t npu_instance_max_out(const npu_instance *m, unsigned kind);
 
+/* Bytes of keys and values that attention reads for one row at the end of the longest sequence. */
+uint64_t npu_instance_kv_bytes(const npu_instance *m);
+
 #endif
