@@ -181,7 +181,7 @@ def checks(tmp):
     refused(run_npu(*common, *device, "--plan", plan, "--check", "--emu", "arch=v75", check=False, text=True),
             "plan.generation", "the device is v75")
     done = run_npu(*common, *device, "--plan", plan, "--check", "--kernels", "/no/such/dir", check=False, text=True)
-    assert done.returncode == 1 and done.stderr.count("error:") == 1, done
+    assert done.returncode == 3 and done.stderr.count("error:") == 1, done
 
 
 def main():

@@ -144,9 +144,10 @@ typedef struct npu_profile_entry {
     uint32_t rows, ops;
     uint64_t ns;
     uint64_t pack_ns, quant_ns, launch_ns, wait_ns, readback_ns,
-        dequant_ns;   /* quant: with rotating; launch: with syncs */
-    uint32_t retries; /* launches that were repeated */
-    bool is_fallback; /* run by the CPU though the context has a device */
+        dequant_ns;        /* quant: with rotating; launch: with syncs */
+    uint32_t retries;      /* launches that were repeated */
+    uint64_t mapped_bytes; /* of buffers that the NPU mapped for it */
+    bool is_fallback;      /* run by the CPU though the context has a device */
 } npu_profile_entry;
 typedef void npu_profile_fn(void *user, const npu_profile_entry *entry);
 NPU_API void npu_context_profile(npu_context *context, npu_profile_fn *fn, void *user);

@@ -13,6 +13,7 @@
 typedef struct sample {
     double prefill, decode; /* tokens a second of all sequences; 0 = not measured */
     double single;          /* decoding one sequence, measured beside several */
+    double remapped;        /* bytes that the NPU mapped for a decoded token */
 } sample;
 
 /* Tokens of each of |parallel| sequences. */
@@ -90,7 +91,13 @@ static npu_status run_once(npu_context *context, npu_row *rows, const work *w, s
         NPU_TRY(decode(context, rows, w->gen, 1, &out->single, err));
         NPU_TRY(npu_seq_truncate(context, 0, w->depth + w->prompt, err));
     }
-    return w->gen ? decode(context, rows, w->gen, w->parallel, &out->decode, err) : NPU_OK;
+    if (!w->gen) return NPU_OK;
+    npu_counters before, after;
+    npu_context_counters(context, &before);
+    NPU_TRY(decode(context, rows, w->gen, w->parallel, &out->decode, err));
+    npu_context_counters(context, &after);
+    out->remapped = (double)(after.mapped_bytes - before.mapped_bytes) / (w->gen * w->parallel);
+    return NPU_OK;
 }
 
 /* The same on few tokens: weights and code are in memory then, and threads awake. */
@@ -114,15 +121,15 @@ static int print_json(const cli_options *o, const cli_session *session, const sa
     spread decode = spread_of(samples, n, offsetof(sample, decode));
     double bytes = (double)counters.weight_bytes_per_token / w->parallel + (double)counters.kv_bytes_per_token;
     npu_utf8_sanitize(model, sizeof model, o->model, strlen(o->model));
-    json_t *root =
-        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:f, s:I, s:I, s:s}", "model", model,
-                  "prompt_tokens", (json_int_t)w->prompt, "gen_tokens", (json_int_t)w->gen, "depth",
-                  (json_int_t)w->depth, "parallel", (json_int_t)w->parallel, "runs", (json_int_t)n, "prefill_tok_s",
-                  spread_json(spread_of(samples, n, offsetof(sample, prefill))), "decode_tok_s", spread_json(decode),
-                  "weight_bytes_per_token", (json_int_t)counters.weight_bytes_per_token, "kv_bytes_per_token",
-                  (json_int_t)counters.kv_bytes_per_token, "decode_gb_s", bytes * decode.median / 1e9, "peak_bytes",
-                  (json_int_t)cli_peak_memory(), "ops_fallback", (json_int_t)counters.ops_fallback, "plan",
-                  cli_plan_hash(session));
+    json_t *root = json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:f, s:I, s:I, s:f, s:s}", "model", model, "prompt_tokens",
+        (json_int_t)w->prompt, "gen_tokens", (json_int_t)w->gen, "depth", (json_int_t)w->depth, "parallel",
+        (json_int_t)w->parallel, "runs", (json_int_t)n, "prefill_tok_s",
+        spread_json(spread_of(samples, n, offsetof(sample, prefill))), "decode_tok_s", spread_json(decode),
+        "weight_bytes_per_token", (json_int_t)counters.weight_bytes_per_token, "kv_bytes_per_token",
+        (json_int_t)counters.kv_bytes_per_token, "decode_gb_s", bytes * decode.median / 1e9, "peak_bytes",
+        (json_int_t)cli_peak_memory(), "ops_fallback", (json_int_t)counters.ops_fallback, "remapped_bytes_per_token",
+        spread_of(samples, n, offsetof(sample, remapped)).median, "plan", cli_plan_hash(session));
     if (w->parallel > 1)
         cli_json_set(&root, "single_tok_s", spread_json(spread_of(samples, n, offsetof(sample, single))));
     return cli_print_json(root, JSON_INDENT(1));
@@ -148,6 +155,8 @@ static int print_results(const cli_options *o, const cli_session *session, const
         printf("%u sequences at once: %.2f times the %.1f tok/s (%.1f to %.1f) of one\n", w->parallel,
                decode.median / single.median, single.median, single.min, single.max);
     }
+    double remapped = spread_of(samples, n, offsetof(sample, remapped)).median;
+    if (remapped > 0) printf("%.1f MiB a token mapped anew\n", remapped / CLI_MIB);
     printf("peak memory %.1f MiB, median of %d run%s, depth %u\n", (double)cli_peak_memory() / CLI_MIB, n,
            n == 1 ? "" : "s", w->depth);
     return CLI_EXIT_OK;

@@ -28,20 +28,23 @@ static void print_figures(const cli_options *o, const cli_figures *f) {
     if (f->reused) snprintf(kept, sizeof kept, ", %u of them kept", f->reused);
     char speed[40] = ""; /* of one token there is none: it comes with the prompt */
     if (f->steps) snprintf(speed, sizeof speed, ", %.1f tok/s", rate(f->steps, f->decode_s));
-    fprintf(stderr, "\n[prompt %u token%s%s, %.1f tok/s; answer %u token%s%s; %s]\n", f->prompt_tokens,
+    char remapped[48] = ""; /* nothing unless weights slide through the NPU's window */
+    if (f->remapped_bytes > 0)
+        snprintf(remapped, sizeof remapped, ", %.1f MiB a token mapped anew", f->remapped_bytes / CLI_MIB);
+    fprintf(stderr, "\n[prompt %u token%s%s, %.1f tok/s; answer %u token%s%s%s; %s]\n", f->prompt_tokens,
             plural(f->prompt_tokens), kept, rate(f->prompt_tokens - f->reused, f->prefill_s), f->tokens,
-            plural(f->tokens), speed, cli_end_text(f->end));
+            plural(f->tokens), speed, remapped, cli_end_text(f->end));
 }
 
 static int print_json(const cli_generator *g, const cli_figures *f, const cli_session *session) {
     npu_counters c;
     npu_context_counters(session->context, &c);
-    json_t *root =
-        json_pack("{s:s%, s:s, s:b, s:I, s:I, s:f, s:f, s:I, s:I, s:I}", "text", g->text.data ? g->text.data : "",
-                  g->text.n, "end", cli_end_text(f->end), "cut", f->cut, "prompt_tokens", (json_int_t)f->prompt_tokens,
-                  "tokens", (json_int_t)f->tokens, "prefill_tok_s", rate(f->prompt_tokens - f->reused, f->prefill_s),
-                  "decode_tok_s", rate(f->steps, f->decode_s), "ops_device", (json_int_t)c.ops_device, "ops_host",
-                  (json_int_t)c.ops_host, "ops_fallback", (json_int_t)c.ops_fallback);
+    json_t *root = json_pack(
+        "{s:s%, s:s, s:b, s:I, s:I, s:f, s:f, s:I, s:I, s:I, s:f}", "text", g->text.data ? g->text.data : "", g->text.n,
+        "end", cli_end_text(f->end), "cut", f->cut, "prompt_tokens", (json_int_t)f->prompt_tokens, "tokens",
+        (json_int_t)f->tokens, "prefill_tok_s", rate(f->prompt_tokens - f->reused, f->prefill_s), "decode_tok_s",
+        rate(f->steps, f->decode_s), "ops_device", (json_int_t)c.ops_device, "ops_host", (json_int_t)c.ops_host,
+        "ops_fallback", (json_int_t)c.ops_fallback, "remapped_bytes_per_token", f->remapped_bytes);
     return cli_print_json(root, JSON_INDENT(1));
 }
 

@@ -111,6 +111,12 @@ static npu_status next_token(cli_generator *g, const npu_model *model, cli_figur
     return NPU_OK;
 }
 
+static uint64_t mapped_bytes(const cli_generator *g) {
+    npu_counters c;
+    npu_context_counters(g->context, &c);
+    return c.mapped_bytes;
+}
+
 npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_figures *f, npu_error *err) {
     double started = cli_now();
     bool done = false;
@@ -119,6 +125,7 @@ npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_f
     if (g->grammar) NPU_TRY(npu_grammar_reset(g->grammar, err));
     NPU_TRY(prefill(g, prompt, n, f, err));
     g->last = -1;
+    uint64_t mapped = mapped_bytes(g);
     double prefilled = cli_now();
     f->prefill_s = prefilled - started;
     while (!done && !ends(g, started, f->tokens, &f->end)) {
@@ -136,6 +143,7 @@ npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_f
         NPU_TRY(next_token(g, g->context->model, f, &done, err));
     }
     f->decode_s = cli_now() - prefilled;
+    if (f->steps) f->remapped_bytes = (double)(mapped_bytes(g) - mapped) / f->steps;
     f->cut = g->grammar && (!npu_grammar_is_complete(g->grammar) || f->end == CLI_END_STOP);
     const char *text;
     size_t len;

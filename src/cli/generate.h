@@ -43,6 +43,7 @@ typedef struct cli_figures {
     uint32_t reused; /* of the prompt: what was in the context already */
     bool cut;        /* the grammar's text is not whole */
     double prefill_s, decode_s;
+    double remapped_bytes; /* that the NPU mapped a decoding step: what the prompt's steps mapped had gone again */
 } cli_figures;
 
 /* Made for one context from the flags. |continues|: an answer goes on after the prompt's text, so a first space stays.

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "cli/cli.h"
+
 static cli_profile_row *row_of(cli_profile *p, const npu_profile_entry *e) {
     for (unsigned i = 0; i < p->n; i++) {
         cli_profile_row *r = &p->rows[i];
@@ -26,6 +28,7 @@ static void add(void *user, const npu_profile_entry *e) {
     r->ns += e->ns;
     r->fallbacks += e->is_fallback;
     r->retries += e->retries;
+    r->mapped_bytes += e->mapped_bytes;
     for (int i = 0; i < CLI_PHASES; i++) r->phase_ns[i] += phases[i];
 }
 
@@ -45,6 +48,7 @@ static cli_profile_row total_of(const cli_profile *p) {
         all.ns += p->rows[i].ns;
         all.fallbacks += p->rows[i].fallbacks;
         all.retries += p->rows[i].retries;
+        all.mapped_bytes += p->rows[i].mapped_bytes;
         for (int k = 0; k < CLI_PHASES; k++) all.phase_ns[k] += p->rows[i].phase_ns[k];
     }
     return all;
@@ -56,6 +60,7 @@ static void print_heads(const cli_profile_row *all, FILE *out) {
         if (all->phase_ns[k]) fprintf(out, " %9s", cli_phase_name((cli_phase)k));
     if (all->fallbacks) fprintf(out, " %9s", "fallbacks");
     if (all->retries) fprintf(out, " %8s", "retries");
+    if (all->mapped_bytes) fprintf(out, " %10s", "MiB mapped");
     fputc('\n', out);
 }
 
@@ -66,6 +71,7 @@ static void print_row(const cli_profile_row *r, const cli_profile_row *all, FILE
         if (all->phase_ns[k]) fprintf(out, " %9.2f", (double)r->phase_ns[k] / 1e6);
     if (all->fallbacks) fprintf(out, " %9llu", (unsigned long long)r->fallbacks);
     if (all->retries) fprintf(out, " %8llu", (unsigned long long)r->retries);
+    if (all->mapped_bytes) fprintf(out, " %10.1f", (double)r->mapped_bytes / CLI_MIB);
     fputc('\n', out);
 }
 

@@ -21,7 +21,7 @@ typedef enum cli_phase {
 
 typedef struct cli_profile_row {
     const char *owner, *role, *op;
-    uint64_t calls, rows, ns, fallbacks, retries;
+    uint64_t calls, rows, ns, fallbacks, retries, mapped_bytes;
     uint64_t phase_ns[CLI_PHASES];
 } cli_profile_row;
 

@@ -51,14 +51,21 @@ static npu_status run_syncs(npu_executor *x, const npu__bound *b, const npu__seg
 
 /* What a profile entry is measured against. */
 typedef struct stopwatch {
-    uint64_t start;
+    uint64_t start, mapped_bytes;
     npu_target_phases phases;
 } stopwatch;
+
+static uint64_t mapped_bytes(const npu_target *target) {
+    npu_target_counters c = {0};
+    if (target->ops->count) target->ops->count(target, &c);
+    return c.mapped_bytes;
+}
 
 static stopwatch start_watch(const npu_executor *x, const npu_target *target) {
     stopwatch w = {0};
     if (!x->profile) return w;
     if (target->ops->phases) target->ops->phases(target, &w.phases);
+    w.mapped_bytes = mapped_bytes(target);
     w.start = npu_clock_ns();
     return w;
 }
@@ -90,6 +97,7 @@ static void report(npu_executor *x, const npu_target *target, const npu_batch *b
     entry.readback_ns = now.readback_ns - w->phases.readback_ns;
     entry.dequant_ns = now.dequant_ns - w->phases.dequant_ns;
     entry.retries = (uint32_t)(now.retries - w->phases.retries);
+    entry.mapped_bytes = mapped_bytes(target) - w->mapped_bytes;
     x->profile(x->profile_user, &entry);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, NUMBER, NUMBER64, DRIVER, ARCH, FAULT, SWITCH };
+enum kind { TEXT, NUMBER, SIZE, DRIVER, ARCH, FAULT, SWITCH }; // SIZE: may end in K, M, G
 
 #define AT(field) offsetof(struct emu_settings, field), sizeof(((struct emu_settings *)0)->field)
 
@@ -21,10 +21,10 @@ static const struct key {
     {"loader", TEXT, AT(loader)},
     {"qemu", TEXT, AT(qemu)},
     {"arch", ARCH, AT(arch), 68, 81},
-    {"window", NUMBER64, AT(window_bytes), 1 << 20, 3758096384u},
+    {"window", SIZE, AT(window_bytes), 1 << 20, 3758096384u},
     {"window_by_free", SWITCH, AT(window_by_free), 0, 1},
     {"slots", NUMBER, AT(slots), 1, 4096},
-    {"vtcm", NUMBER, AT(vtcm_bytes), 65536, 64 << 20},
+    {"vtcm", SIZE, AT(vtcm_bytes), 65536, 64 << 20},
     {"hvx", NUMBER, AT(hvx_contexts), 1, 16},
     {"hw_threads", NUMBER, AT(hw_threads), 1, 16},
     {"sessions", NUMBER, AT(sessions), 1, EMU_SESSIONS},
@@ -36,7 +36,7 @@ static const struct key {
     {"signed_only", SWITCH, AT(signed_only), 0, 1},
     {"get_uri", SWITCH, AT(get_uri), 0, 1},
     {"idle", SWITCH, AT(idle), 0, 1},
-    {"seed", NUMBER64, AT(seed), 0, UINT64_MAX},
+    {"seed", NUMBER, AT(seed), 0, UINT64_MAX},
     {"fault", FAULT, AT(faults)},
 };
 
@@ -50,7 +50,7 @@ EMU_API const char *npu_emu_describe(void) {
            "window                 bytes          3489660928: sum of mapped bytes in a session; 48M, 2G\n"
            "window_by_free         0|1            0: with 1 address space comes back at rpcmem_free only\n"
            "slots                  count          64: mappings in a session\n"
-           "vtcm                   bytes          4M for v68, else 8M\n"
+           "vtcm                   bytes          4M for v68, else 8M; 512K, 2M\n"
            "hvx                    count          4 up to v75, 6 from v79: 128-byte vector contexts\n"
            "hw_threads             count          6\n"
            "sessions               1..4           4: sessions a domain, the default one included\n"
@@ -101,7 +101,7 @@ static int set_number(const struct key *key, const char *value, char *field) {
     if (*value < '0' || *value > '9') return AEE_EBADPARM;
     errno = 0;
     number = strtoull(value, &end, 0);
-    if (key->kind == NUMBER64) {
+    if (key->kind == SIZE) {
         const char *units = "KMG", *unit = *end ? strchr(units, *end) : NULL;
         int shift = unit ? 10 * (int)(unit - units + 1) : 0;
         if (number > UINT64_MAX >> shift) return AEE_EBADPARM;
@@ -109,7 +109,7 @@ static int set_number(const struct key *key, const char *value, char *field) {
         end += unit != NULL;
     }
     if (errno || *end || number < key->least || number > key->most) return AEE_EBADPARM;
-    if (key->kind == NUMBER64)
+    if (key->bytes == sizeof(uint64_t))
         *(uint64_t *)(void *)field = number;
     else
         *(uint32_t *)(void *)field = (uint32_t)number;

@@ -1,8 +1,10 @@
 #include "target/hexagon/hexagon_driver.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "emu/hexagon/include/npu_emu.h"
@@ -91,8 +93,9 @@ static npu_status open_real(const char *name, npu_hex_driver *d, npu_error *err)
     if (d->library && !dlsym(d->library, "npu_emu_configure")) return NPU_OK;
     const char *why = d->library ? "it is an emulated device, which must be asked for by name" : dlerror();
     npu_fail(err, NPU_NO_DEVICE, "hexagon.no_library",
-             "driver %s: no Hexagon device: looked for libcdsprpc.so (%s) and /dev/fastrpc-cdsp (%s)", name, why,
-             access("/dev/fastrpc-cdsp", F_OK) ? "not there" : "there");
+             "driver %s: no Hexagon device: looked for libcdsprpc.so (%s) and /dev/fastrpc-cdsp (%s); an emulated one: "
+             "--npu-target hexagon --driver sim",
+             name, why, access("/dev/fastrpc-cdsp", F_OK) ? "not there" : "there");
     npu_hex_driver_close(d);
     return NPU_NO_DEVICE;
 }
@@ -118,9 +121,9 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[2], 
     *(void **)&fn = dlsym(d->library, "npu_emu_configure");
     if (!fn) return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_symbol", "%s has no symbol npu_emu_configure", d->path);
     char program[600];
-    const char *slash = strrchr(d->path, '/');
-    snprintf(program, sizeof program, "program=%.*s", (int)(slash - d->path), d->path);
-    if (kernels_dir) snprintf(program, sizeof program, "program=%s", kernels_dir);
+    if (!kernels_dir)
+        snprintf(d->programs, sizeof d->programs, "%.*s", (int)(strrchr(d->path, '/') - d->path), d->path);
+    snprintf(program, sizeof program, "program=%s", d->programs);
     NPU_TRY(configure(fn, program, err));
     for (unsigned i = 0; i < 2 && driver[i]; i++) NPU_TRY(configure(fn, driver[i], err));
     if (params->arch) {
@@ -147,6 +150,18 @@ static npu_status find_driver(const char *name, size_t *i, npu_error *err) {
                     known);
 }
 
+static npu_status check_folder(const char *kernels_dir, npu_error *err) {
+    struct stat st;
+    const char *why = NULL;
+    if (kernels_dir && stat(kernels_dir, &st))
+        why = strerror(errno);
+    else if (kernels_dir && !S_ISDIR(st.st_mode))
+        why = "not a folder";
+    else if (kernels_dir && strlen(kernels_dir) >= sizeof((npu_hex_driver *)0)->programs)
+        why = "too long a name";
+    return why ? npu_fail(err, NPU_REFUSED, "hexagon.kernels", "--kernels %s: %s", kernels_dir, why) : NPU_OK;
+}
+
 npu_status npu_hex_driver_open(const npu_target_params *params, const char *kernels_dir, npu_hex_driver *d,
                                npu_error *err) {
     *d = (npu_hex_driver){0};
@@ -155,6 +170,8 @@ npu_status npu_hex_driver_open(const npu_target_params *params, const char *kern
     NPU_TRY(find_driver(name, &i, err));
     d->emulated = drivers[i].emulated;
     d->timeout_s = drivers[i].timeout_s;
+    NPU_TRY(check_folder(kernels_dir, err));
+    if (kernels_dir) snprintf(d->programs, sizeof d->programs, "%s", kernels_dir);
     npu_status status = d->emulated ? open_emulated(name, d, err) : open_real(name, d, err);
     if (status == NPU_OK) status = resolve(d, err);
     if (status == NPU_OK && d->emulated) status = configure_all(d, drivers[i].settings, kernels_dir, params, err);

@@ -14,6 +14,7 @@
 typedef struct npu_hex_driver {
     void *library;
     char path[512];
+    char programs[512]; /* folder of the NPU programs; "" when the library looks for them by itself */
     bool emulated;
     uint64_t window_bytes; /* of an emulated device, 0 = unknown */
     double timeout_s;      /* for an answer when the user gives none: emulation takes its time */

@@ -1,5 +1,6 @@
 /* What a plan needs of the device as a whole: the same program, and a window that holds the largest batch at once.
  * Asked while planning and again by open, so that neither a step nor a load finds out in the middle. */
+#include <stdio.h>
 #include <string.h>
 
 #include "plan/plan.h"
@@ -16,9 +17,13 @@ void npu_hex_weight_image(const npu_tensor *weight, const char **kind, uint64_t 
     *bytes = npu_image_bytes(npu_image_format_of(t.type), t.ne[0], t.ne[1]);
 }
 
-/* What is left of the window beside the buffers that every batch uses. */
+/* What every batch uses of the window. Its image does not count: it is read before the batch's buffers are mapped. */
+static uint64_t pinned_bytes(const npu_plan *plan) {
+    return plan->state_bytes + plan->compute_bytes + plan->io_bytes + 3 * 4096;
+}
+
 static uint64_t free_window(uint64_t window, const npu_plan *plan) {
-    uint64_t pinned = plan->state_bytes + plan->compute_bytes + plan->io_bytes + 3 * 4096 + NPU_HEX_ARENA_BYTES;
+    uint64_t pinned = pinned_bytes(plan);
     return pinned < window ? window - pinned : 0;
 }
 
@@ -27,27 +32,34 @@ uint64_t npu_hex_chunk_bytes(uint64_t window, const npu_plan *plan) {
     return chunk < CHUNK_MOST ? chunk : CHUNK_MOST;
 }
 
-static npu_status check_entry(const npu_caps *caps, const npu_plan *plan, uint32_t i, npu_error *err) {
-    const npu_plan_entry *e = &plan->entries[i];
-    int layer = e->layer == NPU_NO_LAYER ? -1 : (int)e->layer;
-    if (!e->on_device || !e->n_tensors) return NPU_OK;
+static npu_status check_image(const npu_plan_entry *e, npu_error *err) {
     npu_tensor t = {.ne = {e->K, e->N, 1, 1}, .type = e->type};
     const char *kind = "gguf";
     uint64_t bytes;
-    if (e->code == NPU_OP_MUL_MAT) npu_hex_weight_image(&t, &kind, &bytes);
-    if (e->code == NPU_OP_MUL_MAT && strcmp(kind, e->image) != 0)
-        return npu_fail(err, NPU_REFUSED, "plan.image", "layer %d, role %s: the plan has image kind %s, this build %s",
-                        layer, npu_role_name(e->role), e->image, kind);
-    /* Each of the op's tensors shares a buffer with at most a chunk of others (hexagon_weights.c). */
-    uint64_t need = e->bytes + e->n_tensors * (npu_hex_chunk_bytes(caps->hw.window_bytes, plan) + 4096);
-    if (need > free_window(caps->hw.window_bytes, plan))
-        return npu_fail(
-            err, NPU_REFUSED, "plan.window",
-            "layer %d, role %s: %llu bytes of weights beside %llu of state and %llu of compute buffers do "
-            "not fit into the NPU's window of %llu",
-            layer, npu_role_name(e->role), (unsigned long long)e->bytes, (unsigned long long)plan->state_bytes,
-            (unsigned long long)(plan->compute_bytes + plan->io_bytes), (unsigned long long)caps->hw.window_bytes);
-    return NPU_OK;
+    if (e->code != NPU_OP_MUL_MAT || !e->n_tensors) return NPU_OK;
+    npu_hex_weight_image(&t, &kind, &bytes);
+    if (!strcmp(kind, e->image)) return NPU_OK;
+    return npu_fail(err, NPU_REFUSED, "plan.image", "layer %d, role %s: the plan has image kind %s, this build %s",
+                    e->layer == NPU_NO_LAYER ? -1 : (int)e->layer, npu_role_name(e->role), e->image, kind);
+}
+
+/* That an op's buffers fit into the window together. Each of its tensors shares a buffer with at most a chunk of others
+ * (hexagon_weights.c). */
+static npu_status check_window(const npu_caps *caps, const npu_plan *plan, const npu_plan_entry *e, npu_error *err) {
+    uint64_t window = caps->hw.window_bytes;
+    uint64_t need = pinned_bytes(plan) + e->bytes + e->n_tensors * (npu_hex_chunk_bytes(window, plan) + 4096);
+    if (need < NPU_HEX_ARENA_BYTES) need = NPU_HEX_ARENA_BYTES;
+    if (need <= window) return NPU_OK;
+    const npu_op_info *op = npu_op_find(e->code);
+    char place[32] = "outside the layers";
+    if (e->layer != NPU_NO_LAYER) snprintf(place, sizeof place, "layer %u", e->layer);
+    return npu_fail(
+        err, NPU_REFUSED, "plan.window",
+        "%s%s%s (%s, role %s) needs %llu bytes in the NPU's window at once, which has %llu: %llu of weights, "
+        "%llu of state, %llu of compute and i/o, the rest for what shares a buffer with them",
+        op ? op->name : "op", e->n_tensors ? " of " : "", e->n_tensors ? e->tensors[0] : "", place,
+        npu_role_name(e->role), (unsigned long long)need, (unsigned long long)window, (unsigned long long)e->bytes,
+        (unsigned long long)plan->state_bytes, (unsigned long long)(plan->compute_bytes + plan->io_bytes));
 }
 
 npu_status npu_hex_check_plan(const npu_caps *caps, const npu_plan *plan, npu_error *err) {
@@ -60,12 +72,11 @@ npu_status npu_hex_check_plan(const npu_caps *caps, const npu_plan *plan, npu_er
         if (pinned[i].bytes > caps->hw.max_buffer_bytes)
             return npu_fail(err, NPU_REFUSED, "plan.buffer", "%llu bytes of %s memory: at most %u in one buffer",
                             (unsigned long long)pinned[i].bytes, pinned[i].name, (unsigned)caps->hw.max_buffer_bytes);
-    if (!free_window(caps->hw.window_bytes, plan))
-        return npu_fail(err, NPU_REFUSED, "plan.window",
-                        "%llu bytes of state and %llu of compute buffers do not fit into the NPU's window of %llu",
-                        (unsigned long long)plan->state_bytes,
-                        (unsigned long long)(plan->compute_bytes + plan->io_bytes),
-                        (unsigned long long)caps->hw.window_bytes);
-    for (uint32_t i = 0; i < plan->n_entries; i++) NPU_TRY(check_entry(caps, plan, i, err));
+    for (uint32_t i = 0; i < plan->n_entries; i++) {
+        const npu_plan_entry *e = &plan->entries[i];
+        if (!e->on_device) continue;
+        NPU_TRY(check_image(e, err));
+        NPU_TRY(check_window(caps, plan, e, err));
+    }
     return NPU_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "target/hexagon/hexagon_program.h"
 #include "target/hexagon/hexagon_session_internal.h"
 
 enum { RING_BYTES = 16 << 20, ECHO_TIMEOUT_US = 500000, QUEUE_BYTES = NPU_HEX_DEPTH * 128 + 1024 };
@@ -29,6 +30,18 @@ void npu_hex_session_times(const npu_hex_session *s, uint64_t sequence, uint64_t
     *answered = s->requests[sequence % NPU_HEX_DEPTH].answered_ns;
 }
 
+static npu_status fail_open(const npu_hex_session *s, const char *uri, int result, npu_error *err) {
+    char why[256];
+    if (*s->driver->programs && npu_hex_program_fault(s->driver->programs, s->hw.arch, why, sizeof why))
+        return npu_fail(err, NPU_REFUSED, "hexagon.program", "%s (%s)", why, npu_hex_result_name(result));
+    npu_status status = npu_hex_status(result);
+    /* A process that can't be made or is gone already: the program is what it does first. */
+    const char *hint =
+        *s->driver->programs && status == NPU_DEVICE_LOST ? ", the NPU process ended while it loaded it" : "";
+    return npu_fail(err, status, "hexagon.open", "opening the NPU program (%s): %s (0x%x)%s", uri,
+                    npu_hex_result_name(result), (unsigned)result, hint);
+}
+
 static npu_status open_handle(npu_hex_session *s, npu_error *err) {
     const npu_hex_driver *d = s->driver;
     struct remote_rpc_control_unsigned_module unsigned_module = {NPU_HEX_DOMAIN, 1};
@@ -42,11 +55,7 @@ static npu_status open_handle(npu_hex_session *s, npu_error *err) {
     if (d->remote_session_control(FASTRPC_GET_URI, &ask, sizeof ask)) /* older libraries: the suffix by hand */
         snprintf(uri, sizeof uri, "%s&_dom=cdsp", module);
     result = d->remote_handle64_open(uri, &s->handle);
-    if (result) {
-        npu_status status = npu_hex_status(result);
-        return npu_fail(err, status, "hexagon.open", "opening the NPU program (%s): %s (0x%x)", uri,
-                        npu_hex_result_name(result), (unsigned)result);
-    }
+    if (result) return fail_open(s, uri, result, err);
     s->open = true;
     struct remote_rpc_control_latency latency = {RPC_PM_QOS, 100};
     if (d->remote_handle64_control &&

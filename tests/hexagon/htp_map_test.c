@@ -1,0 +1,244 @@
+/* The NPU program's map of host buffers under random batches: what a batch uses never goes, what goes was used longest
+ * ago (weights before pinned ones) and had to, counters are exact; a buffer that is taken away waits for its batch. The
+ * system below is this file's own: it sees each mapping come and go. */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "htp/map.c"
+
+enum { BUFFERS = 150, PAGE = 4096, ROUNDS = 20000, RACES = 1000 };
+
+typedef struct buffer {
+    uint64_t bytes, last_use;
+    uintptr_t address; /* 0 = not mapped */
+    bool pinned;
+    atomic_bool used; /* by the batch under way */
+} buffer;
+
+static struct {
+    buffer all[BUFFERS];
+    uint64_t live_bytes, window, mapped; /* mapped: ever */
+    uint64_t wanted;                     /* largest of the batch that is not there */
+    uintptr_t next;
+    unsigned live, slots;
+    bool refused, racing; /* refused: the last mapping */
+    atomic_uint wrong;
+    const char *what;
+} s;
+
+static void expect(bool fine, const char *what) {
+    if (fine) return;
+    s.what = what;
+    atomic_fetch_add(&s.wrong, 1);
+}
+
+static uint32_t random_below(uint32_t n) {
+    static uint64_t state = 20261130;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((state >> 33) % n);
+}
+
+void *HAP_mmap2(void *addr, size_t bytes, int prot, int flags, int fd, long offset) {
+    buffer *b = &s.all[fd];
+    (void)addr, (void)prot, (void)flags, (void)offset;
+    expect(!b->address, "mapped twice");
+    s.refused = s.live == s.slots;
+    if (s.refused) return (void *)-1;
+    s.live++;
+    s.live_bytes += bytes;
+    s.mapped += bytes;
+    expect(s.live_bytes <= s.window, "more than the window");
+    b->bytes = bytes;
+    return (void *)(b->address = s.next += PAGE);
+}
+
+void *HAP_mmap(void *addr, int bytes, int prot, int flags, int fd, long offset) {
+    return HAP_mmap2(addr, (size_t)bytes, prot, flags, fd, offset);
+}
+
+int HAP_munmap2(void *address, size_t bytes) {
+    buffer *victim = NULL;
+    for (buffer *b = s.all; b < s.all + BUFFERS; b++)
+        if (b->address && b->address == (uintptr_t)address) victim = b;
+    expect(victim && victim->bytes == bytes, "unmapped what was not mapped");
+    if (!victim) return 1;
+    expect(!victim->used, "unmapped what a batch uses");
+    for (buffer *b = s.all; b < s.all + BUFFERS && !s.racing; b++) {
+        if (!b->address || b->used || b == victim) continue;
+        bool sooner = b->pinned != victim->pinned ? !b->pinned : b->last_use < victim->last_use;
+        expect(!sooner, "another one was used longer ago");
+    }
+    expect(s.racing || s.refused || s.live_bytes + s.wanted > s.window || s.live == 2 * NPU_WIRE_MAX_BUFFERS,
+           "unmapped without need");
+    s.live--;
+    s.live_bytes -= bytes;
+    victim->address = 0;
+    return 0;
+}
+
+int HAP_munmap(void *address, int bytes) {
+    return HAP_munmap2(address, (size_t)bytes);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+void qurt_mutex_init(qurt_mutex_t *m) {
+    m->raw[0] = 0;
+}
+void qurt_mutex_destroy(qurt_mutex_t *m) {
+    m->raw[0] = 0;
+}
+void qurt_mutex_lock(qurt_mutex_t *m) {
+    (void)m;
+    pthread_mutex_lock(&lock);
+}
+void qurt_mutex_unlock(qurt_mutex_t *m) {
+    (void)m;
+    pthread_mutex_unlock(&lock);
+}
+void qurt_cond_init(qurt_cond_t *c) {
+    c->raw[0] = 0;
+}
+void qurt_cond_destroy(qurt_cond_t *c) {
+    c->raw[0] = 0;
+}
+void qurt_cond_wait(qurt_cond_t *c, qurt_mutex_t *m) {
+    (void)c, (void)m;
+    pthread_cond_wait(&cond, &lock);
+}
+void qurt_cond_broadcast(qurt_cond_t *c) {
+    (void)c;
+    pthread_cond_broadcast(&cond);
+}
+
+/* |n| different buffers of odd sizes. */
+static void choose(npu_wire_buffer *out, uint32_t n) {
+    uint8_t taken[BUFFERS] = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t fd;
+        do fd = random_below(BUFFERS);
+        while (taken[fd]);
+        taken[fd] = 1;
+        buffer *b = &s.all[fd];
+        if (!b->bytes) b->bytes = 1 + random_below(200000);
+        out[i] = (npu_wire_buffer){(int32_t)fd, b->pinned ? NPU_WIRE_BUFFER_PINNED : 0, b->bytes};
+    }
+}
+
+/* One batch: either all its buffers are there, or they can't be. */
+static void run_batch(htp_map *map, uint64_t now) {
+    npu_wire_buffer list[NPU_WIRE_MAX_BUFFERS];
+    uint8_t *addresses[NPU_WIRE_MAX_BUFFERS];
+    uint32_t n = 1 + random_below(random_below(8) ? 12 : NPU_WIRE_MAX_BUFFERS), index = 0;
+    uint64_t together = 0, before = s.mapped, ever = map->ever_mapped_bytes, had[BUFFERS];
+    choose(list, n);
+    s.wanted = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        buffer *b = &s.all[list[i].fd];
+        b->used = true;
+        had[list[i].fd] = b->last_use;
+        b->last_use = now;
+        together += b->bytes;
+        if (!b->address && b->bytes > s.wanted) s.wanted = b->bytes;
+    }
+    uint32_t code = htp_map_take(map, list, n, addresses, &index);
+    expect((code == NPU_WIRE_OK) == (together <= s.window && n <= s.slots), "a batch's fate");
+    expect(map->ever_mapped_bytes - ever == s.mapped - before && map->mapped_bytes == s.live_bytes, "counters");
+    for (uint32_t i = 0; i < n; i++) {
+        buffer *b = &s.all[list[i].fd];
+        if (code == NPU_WIRE_OK) expect(b->address && (uintptr_t)addresses[i] == b->address, "an address");
+        if (code != NPU_WIRE_OK && i >= index) b->last_use = had[list[i].fd]; /* not reached */
+        b->used = false;
+    }
+    if (code == NPU_WIRE_OK) htp_map_release(map);
+}
+
+static void make(htp_map *map, uint64_t window, unsigned slots, bool racing) {
+    memset(s.all, 0, sizeof s.all);
+    s.window = window, s.slots = slots, s.racing = racing;
+    s.live = 0, s.live_bytes = s.mapped = 0, s.refused = false;
+    for (int i = 0; i < 3; i++) s.all[i].pinned = true;
+    htp_map_init(map, window, 79);
+}
+
+static void done(htp_map *map) {
+    s.racing = true; /* closing unmaps in any order */
+    htp_map_close(map);
+    if (s.wrong) print_error("%u times, last: %s\n", s.wrong, s.what);
+    assert_int_equal(s.wrong, 0);
+    assert_int_equal(s.live, 0);
+    assert_int_equal(s.live_bytes, 0);
+}
+
+static void least_recent_use(void **state) {
+    static const struct {
+        uint64_t window;
+        unsigned slots;
+    } rows[] = {{1 << 20, 1000}, {999983, 1000}, {1 << 20, 7}, {7 << 20, 64}, {3500001, 1000}, {64 << 20, 1000}};
+    (void)state;
+    for (unsigned r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        htp_map map;
+        make(&map, rows[r].window, rows[r].slots, false);
+        for (uint64_t i = 1; i <= ROUNDS / 6; i++) run_batch(&map, i);
+        assert_true(s.mapped > s.live_bytes); /* something slid */
+        done(&map);
+    }
+}
+
+/* Whose buffer the other thread takes away next, and whether it is about to, or has. */
+static atomic_int target = -1, begun;
+
+static void *dropper(void *map) {
+    for (int fd; (fd = atomic_load(&target)) != BUFFERS;) {
+        if (fd >= 0) {
+            atomic_store(&begun, 1);
+            htp_map_drop(map, fd);
+            atomic_store(&target, -1);
+        }
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* A buffer that the host takes away in the middle of a batch is unmapped after it. */
+static void taken_away(void **state) {
+    htp_map map;
+    pthread_t thread;
+    (void)state;
+    make(&map, 1 << 20, 1000, true);
+    assert_int_equal(pthread_create(&thread, NULL, dropper, &map), 0);
+    for (int i = 0; i < RACES; i++) {
+        npu_wire_buffer list[4];
+        uint8_t *addresses[4];
+        uint32_t index;
+        choose(list, 4);
+        if (htp_map_take(&map, list, 4, addresses, &index) != NPU_WIRE_OK) continue;
+        for (int k = 0; k < 4; k++) s.all[list[k].fd].used = true;
+        atomic_store(&begun, 0);
+        atomic_store(&target, list[i % 4].fd);
+        while (!atomic_load(&begun)) sched_yield();
+        for (int k = 0; k < 10; k++) sched_yield();
+        for (int k = 0; k < 4; k++) expect((uintptr_t)addresses[k] == s.all[list[k].fd].address, "gone in a batch");
+        for (int k = 0; k < 4; k++) s.all[list[k].fd].used = false;
+        htp_map_release(&map);
+        while (atomic_load(&target) != -1) sched_yield();
+        expect(!s.all[list[i % 4].fd].address, "still there");
+    }
+    atomic_store(&target, BUFFERS);
+    pthread_join(thread, NULL);
+    done(&map);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(least_recent_use), cmocka_unit_test(taken_away)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
