@@ -149,6 +149,9 @@ def fused_or_split(b):
     refused("plan.kernel_shape", "", b.run(split))  # the other folder has those kernels for another role
     done = run_npu("plan", "--diff", b.tmp / "plan.json", b.tmp / "split.json", check=False, text=True)
     assert done.returncode == 1 and "designs qkv/xdna_int8 -> q/xdna_int8+k/xdna_int8+v/xdna_int8" in done.stdout, done
+    floats = b.folder(lambda m: m["kernels"].insert(0, {**m["kernels"][0], "M": 1, "kind": "gemv_q4_1", "layout": "rows"}))
+    run_npu("plan", "-m", MODEL, "--ctx", "64", *DEVICE, "--kernels", floats, "-o", b.tmp / "floats.json")
+    assert json.loads((b.tmp / "floats.json").read_text()) == b.plan  # a product in floats is none of the int8 contract
     none = b.folder(lambda m: m.__setitem__("kernels", [k for k in m["kernels"] if k["role"] == "head"]))
     text = run_npu("plan", "-m", MODEL, "--ctx", "64", *DEVICE, "--kernels", none, text=True).stdout
     assert "on the NPU: 1 of" in text and any("qkv" in line and "kernel" in line for line in text.splitlines()), text

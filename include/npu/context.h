@@ -60,6 +60,7 @@ typedef struct npu_memory {
     uint64_t weights_bytes;   /* mapped from the file, shared with other processes */
     uint64_t state_bytes;     /* keys and values */
     uint64_t compute_bytes;   /* intermediate results, inputs and outputs */
+    uint64_t device_bytes;    /* copies of weights in a device's own layout, when they lie in this machine's memory */
     uint64_t available_bytes; /* memory this machine could give now, file cache included; 0 = unknown */
 } npu_memory;
 

@@ -24,6 +24,9 @@ static npu_status open_device(npu_context *c, const npu_context_params *p, const
     npu_target_params params = npu__api_target_params(p);
     const npu_plan_entry *first = NULL;
     NPU_TRY(npu__api_derive(c->model, p, &c->instance, target, caps, &c->plan, err));
+    npu_memory need = npu__api_memory(c->model, &c->instance);
+    need.device_bytes = npu__api_device_bytes(c->plan);
+    NPU_TRY(npu__api_check_memory(&need, err));
     if (p->no_fallback && npu_plan_fallbacks(c->plan, &first))
         return npu_fail(err, NPU_REFUSED, "context.fallback", "layer %d, role %s would run on the CPU: %s",
                         first->layer == NPU_NO_LAYER ? -1 : first->layer, npu_role_name(first->role), first->why);

@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "api/memory.h"
 #include "base/status.h"
 #include "npu/npu.h"
 #include "support/gguf_build.h"
@@ -245,6 +247,33 @@ static void parameters_are_checked(void **state) {
     assert_true(need.weights_bytes > 0 && need.compute_bytes > 0);
 }
 
+/* What a device keeps of the weights in its own layout is part of what a context needs. */
+static void copies_of_weights_count(void **state) {
+    fixture *f = *state;
+    const npu_target_ops *target;
+    npu_memory host = {0}, need = {0};
+    npu_error err = {0};
+    char cache[] = "/tmp/npu-context-XXXXXX", command[64];
+    if (npu_target_find("xdna", &target, &err) != NPU_OK) return;
+    assert_non_null(mkdtemp(cache));
+    npu_context_params params = {.ctx = 64, .npu_target = "xdna", .driver = "emu", .cache_dir = cache};
+    assert_int_equal(npu_context_estimate(f->model, &(npu_context_params){.ctx = 64}, &host, &err), NPU_OK);
+    if (npu_context_estimate(f->model, &params, &need, &err) != NPU_OK) fail_msg("%s", err.text);
+    assert_int_equal(host.device_bytes, 0);
+    npu_plan *plan;
+    assert_int_equal(npu_api_plan(f->model, &params, NULL, &plan, &err), NPU_OK);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < plan->n_entries; i++) bytes += plan->entries[i].n_designs ? plan->entries[i].bytes : 0;
+    npu_plan_free(plan);
+    assert_true(bytes > 0 && need.device_bytes > bytes);
+    need.available_bytes = need.state_bytes + need.compute_bytes + need.device_bytes;
+    assert_int_equal(npu__api_check_memory(&need, &err), NPU_OK);
+    need.available_bytes--;
+    assert_int_equal(npu__api_check_memory(&need, &err), NPU_NO_MEMORY);
+    snprintf(command, sizeof command, "rm -r %s", cache);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sequences_are_cut_copied_and_forgotten, set_up, tear_down),
@@ -253,6 +282,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(logits_come_for_the_rows_that_asked, set_up, tear_down),
         cmocka_unit_test(weights_that_are_no_numbers_are_named),
         cmocka_unit_test_setup_teardown(parameters_are_checked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(copies_of_weights_count, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,15 +31,26 @@ npu_memory npu__api_memory(const npu_model *m, const npu_instance *instance) {
     return need;
 }
 
+uint64_t npu__api_device_bytes(const npu_plan *plan) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < plan->n_entries; i++)
+        for (unsigned k = 0; k < plan->entries[i].n_designs; k++) {
+            const npu_plan_design *d = &plan->designs[plan->entries[i].designs[k]];
+            bytes += d->bytes + d->N * sizeof(float);
+        }
+    return bytes;
+}
+
 npu_status npu__api_check_memory(const npu_memory *need, npu_error *err) {
     uint64_t own;
     if (__builtin_add_overflow(need->state_bytes, need->compute_bytes, &own) ||
-        (need->available_bytes && own > need->available_bytes))
-        return npu_fail(
-            err, NPU_NO_MEMORY, "context.memory",
-            "the context needs %llu MiB for keys and values and %llu MiB for computing, %llu MiB are available",
-            (unsigned long long)(need->state_bytes >> 20), (unsigned long long)(need->compute_bytes >> 20),
-            (unsigned long long)(need->available_bytes >> 20));
+        __builtin_add_overflow(own, need->device_bytes, &own) || (need->available_bytes && own > need->available_bytes))
+        return npu_fail(err, NPU_NO_MEMORY, "context.memory",
+                        "the context needs %llu MiB for keys and values, %llu MiB for computing and %llu MiB for a "
+                        "device's copies of weights, %llu MiB are available",
+                        (unsigned long long)(need->state_bytes >> 20), (unsigned long long)(need->compute_bytes >> 20),
+                        (unsigned long long)(need->device_bytes >> 20),
+                        (unsigned long long)(need->available_bytes >> 20));
     return NPU_OK;
 }
 
@@ -51,6 +62,13 @@ npu_status npu_context_estimate(npu_model *m, const npu_context_params *params, 
     NPU_TRY(npu__api_caps(&p, NULL, &target, &caps, err));
     NPU_TRY(npu__api_instance(m, &p, &caps, &instance, err));
     *out = npu__api_memory(m, &instance);
+    npu_status status = NPU_OK;
+    if (target && target->design) {
+        npu_plan *plan = NULL;
+        status = npu__api_derive(m, &p, &instance, target, &caps, &plan, err);
+        if (status == NPU_OK) out->device_bytes = npu__api_device_bytes(plan);
+        npu_plan_free(plan);
+    }
     npu_instance_free(&instance);
-    return NPU_OK;
+    return status;
 }

@@ -9,6 +9,9 @@ uint64_t npu__api_available_bytes(void);
 
 npu_memory npu__api_memory(const npu_model *m, const npu_instance *instance);
 
+/* Of the weight images that a plan for a target of products has made, with their scales. */
+uint64_t npu__api_device_bytes(const npu_plan *plan);
+
 /* NO_MEMORY with the numbers when what is not mapped from files can't fit. */
 npu_status npu__api_check_memory(const npu_memory *need, npu_error *err);
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emu/xdna/include/npu_xdna_layout.h"
 #include "target/xdna/xdna_device.h"
+#include "wire/xdna_layout.h"
 
 static const npu_xdna_layout session_layout = {16, 64, 32, 8, 8, 8, 32, 16, true};
 static const char session_kernel[] = "npu-emu-kernel 1\nkind int8\nshape 16 64 32\nlayout tiles\nmicro 8 8 8\n"

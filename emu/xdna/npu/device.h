@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npu_xdna_layout.h"
+#include "wire/xdna_layout.h"
 #include "proto.h"
 
 enum emu_kernel_kind { EMU_KERNEL_INT8, EMU_KERNEL_GEMV_Q4_1 };

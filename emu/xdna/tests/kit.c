@@ -236,7 +236,7 @@ uint32_t kit_go(struct kit_run *r) {
     return kit_state(r, 0);
 }
 
-// Written out from the definition in docs/xdna.md, not by npu_xdna_layout.h.
+// Written out from the definition in docs/xdna.md, not by wire/xdna_layout.h.
 static uint64_t nest(const uint32_t *sizes, const uint32_t *index, int n) {
     uint64_t at = 0;
     for (int i = 0; i < n; i++) at = at * sizes[i] + index[i];

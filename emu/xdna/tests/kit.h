@@ -12,7 +12,7 @@
 
 #include "amdxdna_ioctl.h"
 #include "npu_emu_xdna.h"
-#include "npu_xdna_layout.h"
+#include "wire/xdna_layout.h"
 
 struct kit_bo {
     uint32_t handle;

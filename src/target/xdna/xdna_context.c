@@ -7,7 +7,6 @@
 
 static npu_status fits(const npu_xdna *dev, const npu_xdna_kernel *k, const npu_xdna_image *image, npu_error *err) {
     const npu_xdna_info *info = &dev->info;
-    uint32_t generation = (uint32_t)(info->generation[4] - '0');
     if (image->emulated && !info->emulated)
         return npu_fail(err, NPU_REFUSED, "xdna.kernel_emulated",
                         "kernel %s is a description for the emulated device, and %s is a real one", k->name,
@@ -15,7 +14,7 @@ static npu_status fits(const npu_xdna *dev, const npu_xdna_kernel *k, const npu_
     if (image->columns > info->columns)
         return npu_fail(err, NPU_REFUSED, "xdna.kernel_device", "kernel %s takes %u columns, and %s has %u", k->name,
                         image->columns, info->node, info->columns);
-    if (image->generation && image->generation != generation)
+    if (image->generation && image->generation != dev->chip->number)
         return npu_fail(err, NPU_REFUSED, "xdna.kernel_device", "kernel %s is for xdna%u, and %s is %s", k->name,
                         image->generation, info->node, info->generation);
     return NPU_OK;
@@ -27,7 +26,7 @@ static npu_status load(npu_xdna_context *c, const npu_xdna_kernel *k, const npu_
     const void *insts = k->insts;
     size_t bytes = k->insts_bytes;
     if (!insts) {
-        npu__xdna_stream((uint32_t)(c->owner->info.generation[4] - '0'), image->columns, words);
+        npu__xdna_stream(c->owner->chip->number, image->columns, words);
         insts = words;
         bytes = sizeof words;
     }

@@ -106,7 +106,7 @@ static npu_status add_design(npu_plan *plan, npu_plan_entry *e, const npu_xdna_m
                          .real_n = w->real_n,
                          .hadamard = m->hadamard};
     memcpy(d.splits, e->splits + first, n * sizeof *d.splits);
-    snprintf(d.image, sizeof d.image, "xdna_%s", k->kind);
+    snprintf(d.image, sizeof d.image, "%s", npu_xdna_kind_named(k->kind)->image);
     memcpy(d.layout, k->layout, sizeof d.layout);
     d.bytes = (uint64_t)d.K * d.N;
     NPU_TRY(add_kernel(plan, decode, &d.decode_kernel, err));
@@ -196,10 +196,8 @@ npu_status npu_xdna_design(const npu_target_params *params, const npu_caps *caps
 
 /* Whether weights packed as |image| are what a kernel reads. */
 static bool is_image_of(const npu_plan_kernel *k, const char *image) {
-    static const char *const kinds[] = {"int8", "head"};
-    for (int i = 0; i < 2; i++)
-        if (!strcmp(k->kind, kinds[i])) return !strncmp(image, "xdna_", 5) && !strcmp(image + 5, kinds[i]);
-    return false;
+    const npu_xdna_kind *kind = npu_xdna_kind_named(k->kind);
+    return kind && kind->image && !strcmp(kind->image, image);
 }
 
 /* Both kernels read one image, and the small one's sums are compared with the large one's. */

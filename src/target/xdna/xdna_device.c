@@ -12,8 +12,6 @@
 #include "base/clock.h"
 #include "target/xdna/xdna_sys.h"
 
-enum { NODES = 16 };
-
 int64_t npu__xdna_deadline_ns(double seconds) {
     if (!(seconds < 1e9)) seconds = 1e9;
     return (int64_t)npu_clock_ns() + (int64_t)(seconds * 1e9);
@@ -102,14 +100,14 @@ static npu_status open_some_node(npu_xdna *dev, const char *node, npu_error *err
     char path[64];
     bool absent;
     if (node) return open_node(dev, node, &absent, err);
-    for (unsigned i = 0; i < NODES; i++) {
+    for (unsigned i = 0; i < NPU_XDNA_NODES; i++) {
         snprintf(path, sizeof path, "/dev/accel/accel%u", i);
         npu_status status = open_node(dev, path, &absent, err);
         if (!absent) return status;
     }
     return npu_fail(err, NPU_NO_DEVICE, "xdna.no_device",
                     "driver %s: no XDNA device: looked for /dev/accel/accel0 to accel%d of the driver amdxdna",
-                    dev->driver.name, NODES - 1);
+                    dev->driver.name, NPU_XDNA_NODES - 1);
 }
 
 static npu_status ask_info(npu_xdna *dev, npu_error *err) {
@@ -125,6 +123,7 @@ static npu_status ask_info(npu_xdna *dev, npu_error *err) {
     info->emulated = dev->driver.emulated;
     snprintf(info->firmware, sizeof info->firmware, "%u.%u.%u.%u", fw.major, fw.minor, fw.patch, fw.build);
     NPU_TRY(npu__xdna_generation(info, err));
+    dev->chip = npu_xdna_chip_named(info->generation);
     if (!info->core_rows || info->core_rows > 64)
         return npu_fail(err, NPU_REFUSED, "xdna.unknown_device", "%s says it has %u rows of compute tiles", info->node,
                         info->core_rows);

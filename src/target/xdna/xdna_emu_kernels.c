@@ -8,28 +8,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "target/xdna/xdna_chip.h"
 #include "target/xdna/xdna_manifest.h"
 
 enum { DESCRIPTION = 256, ENTRY = 512, NAME = 96 };
 
-/* Micro-tile rows and columns of the array: what the two generations differ in here. */
-static const struct {
-    const char *name;
-    unsigned r, columns;
-} generations[] = {{"xdna1", 4, 4}, {"xdna2", 8, 8}};
-
-static unsigned generation_at(const char *name) {
-    unsigned i = 0;
-    while (i + 1 < sizeof generations / sizeof generations[0] && strcmp(generations[i].name, name) != 0) i++;
-    return i;
+/* A device that no table knows gets kernels of the newest. */
+static const npu_xdna_chip *chip_of(const char *generation) {
+    const npu_xdna_chip *chip = npu_xdna_chip_named(generation);
+    return chip ? chip : &npu_xdna_chips[npu_xdna_n_chips - 1];
 }
 
-static void describe(const npu_plan_kernel *k, unsigned g, char out[DESCRIPTION]) {
+static void describe(const npu_plan_kernel *k, const npu_xdna_chip *g, char out[DESCRIPTION]) {
     snprintf(out, DESCRIPTION,
              "npu-emu-kernel 1\nkind %s\nshape %u %u %u\nlayout tiles\nmicro %u 8 8\ncore %d %d\ncolumns %u\n"
              "generation %s\n",
-             k->kind, k->M, k->K, k->N, generations[g].r, NPU_XDNA_EMU_TILE, NPU_XDNA_EMU_TILE, generations[g].columns,
-             generations[g].name);
+             k->kind, k->M, k->K, k->N, g->micro_rows, NPU_XDNA_EMU_TILE, NPU_XDNA_EMU_TILE, g->usable, g->generation);
 }
 
 static void name_file(const npu_plan_kernel *k, char out[NAME]) {
@@ -37,12 +31,12 @@ static void name_file(const npu_plan_kernel *k, char out[NAME]) {
 }
 
 /* The manifest as text, which the caller frees; NULL when out of memory. */
-static char *manifest_text(const npu_plan_kernel *kernels, uint32_t n, unsigned g) {
+static char *manifest_text(const npu_plan_kernel *kernels, uint32_t n, const npu_xdna_chip *g) {
     size_t size = 256 + (size_t)n * ENTRY, used = 0;
     char *out = malloc(size), description[DESCRIPTION], file[NAME], sha[SHA256_DIGEST_STRING_LENGTH] = "";
     if (!out) return NULL;
     used += (size_t)snprintf(out, size, "{\n \"npu_xdna_kernels\": 1,\n \"generation\": \"%s\",\n \"kernels\": [",
-                             generations[g].name);
+                             g->generation);
     for (uint32_t i = 0; i < n; i++) {
         const npu_plan_kernel *k = &kernels[i];
         describe(k, g, description);
@@ -52,7 +46,7 @@ static char *manifest_text(const npu_plan_kernel *kernels, uint32_t n, unsigned 
             (size_t)snprintf(out + used, size - used,
                              "%s\n  {\"role\": \"%s\", \"M\": %u, \"K\": %u, \"N\": %u, \"kind\": \"%s\", \"layout\": "
                              "\"tiles %ux8x8 %dx%d\", \"file\": \"%s\", \"sha256\": \"%s\"}",
-                             i ? "," : "", npu_role_name(k->role), k->M, k->K, k->N, k->kind, generations[g].r,
+                             i ? "," : "", npu_role_name(k->role), k->M, k->K, k->N, k->kind, g->micro_rows,
                              NPU_XDNA_EMU_TILE, NPU_XDNA_EMU_TILE, file, sha);
     }
     snprintf(out + used, size - used, "\n ]\n}\n");
@@ -91,8 +85,8 @@ static npu_status make_dirs(char *path, npu_error *err) {
     }
 }
 
-static npu_status fill(char *dir, const char *manifest, const npu_plan_kernel *kernels, uint32_t n, unsigned g,
-                       npu_error *err) {
+static npu_status fill(char *dir, const char *manifest, const npu_plan_kernel *kernels, uint32_t n,
+                       const npu_xdna_chip *g, npu_error *err) {
     char description[DESCRIPTION], file[NAME];
     NPU_TRY(make_dirs(dir, err));
     for (uint32_t i = 0; i < n; i++) {
@@ -115,7 +109,7 @@ static bool is_there(const char *dir) {
 npu_status npu_xdna_emu_kernels(const char *cache_dir, const char *generation, const npu_plan_kernel *kernels,
                                 uint32_t n, char **dir, npu_error *err) {
     char sha[SHA256_DIGEST_STRING_LENGTH] = "";
-    unsigned g = generation_at(generation);
+    const npu_xdna_chip *g = chip_of(generation);
     size_t size = strlen(cache_dir) + sizeof "/xdna-emu/" + NPU_PLAN_HASH_LEN;
     char *manifest = manifest_text(kernels, n, g);
     *dir = malloc(size);

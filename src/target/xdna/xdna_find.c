@@ -1,24 +1,13 @@
-/* What is there, by looking only: sysfs entries of accel devices, and the nodes. And the generations as data. */
+/* What is there, by looking only: sysfs entries of accel devices, and the nodes. The generations are data in
+ * xdna_chip.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "target/xdna/xdna_chip.h"
 #include "target/xdna/xdna_sys.h"
-
-enum { NODES = 16 };
-
-static const struct chip {
-    unsigned pci_device;
-    const char *generation;
-    uint32_t columns, usable, contexts;
-} chips[] = {
-    {0x1502, "xdna1", 5, 4, 6},
-    {0x17f0, "xdna2", 8, 8, 16},
-};
-
-enum { CHIPS = sizeof chips / sizeof chips[0] };
 
 /* First line of a small file; "" when it can't be read. */
 static void read_line(const char *path, char *out, size_t size) {
@@ -30,20 +19,20 @@ static void read_line(const char *path, char *out, size_t size) {
     fclose(f);
 }
 
-static void take_chip(npu_xdna_info *info, const struct chip *chip) {
+static void take_chip(npu_xdna_info *info, const npu_xdna_chip *chip) {
     snprintf(info->generation, sizeof info->generation, "%s", chip->generation);
     info->columns = chip->columns;
-    info->core_rows = 4;
+    info->core_rows = chip->core_rows;
     info->contexts = chip->contexts;
     info->heap_bytes = AMDXDNA_HEAP_CHUNK;
     info->caps_known = true;
 }
 
 npu_status npu__xdna_generation(npu_xdna_info *info, npu_error *err) {
-    for (unsigned i = 0; i < CHIPS; i++) {
-        if (chips[i].columns != info->columns && chips[i].usable != info->columns) continue;
+    for (unsigned i = 0; i < npu_xdna_n_chips; i++) {
+        if (npu_xdna_chips[i].columns != info->columns && npu_xdna_chips[i].usable != info->columns) continue;
         uint32_t columns = info->columns, rows = info->core_rows;
-        take_chip(info, &chips[i]);
+        take_chip(info, &npu_xdna_chips[i]);
         info->columns = columns;
         info->core_rows = rows;
         return NPU_OK;
@@ -65,8 +54,8 @@ static bool look(const char *dir, npu_xdna_info *info) {
     read_line(path, info->firmware, sizeof info->firmware);
     snprintf(path, sizeof path, "%s/vbnv", dir);
     read_line(path, name, sizeof name);
-    for (unsigned i = 0; i < CHIPS; i++)
-        if (chips[i].pci_device == id) take_chip(info, &chips[i]);
+    for (unsigned i = 0; i < npu_xdna_n_chips; i++)
+        if (npu_xdna_chips[i].pci_device == id) take_chip(info, &npu_xdna_chips[i]);
     if (!*name) snprintf(name, sizeof name, "AMD NPU %04lx", id & 0xFFFF);
     snprintf(info->device, sizeof info->device, "%s", name);
     return true;
@@ -74,7 +63,7 @@ static bool look(const char *dir, npu_xdna_info *info) {
 
 npu_status npu__xdna_find(const char *root, const char *node, npu_xdna_info *info, npu_error *err) {
     char dir[256], path[256];
-    for (unsigned i = 0; i < NODES; i++) {
+    for (unsigned i = 0; i < NPU_XDNA_NODES; i++) {
         *info = (npu_xdna_info){0};
         snprintf(info->node, sizeof info->node, "/dev/accel/accel%u", i);
         if (node && strcmp(node, info->node) != 0) continue;
@@ -86,7 +75,9 @@ npu_status npu__xdna_find(const char *root, const char *node, npu_xdna_info *inf
                         info->device, strerror(errno));
     }
     snprintf(path, sizeof path, "%s/sys/class/accel", root);
+    const char *what = access(path, F_OK) ? "not there" : "none is";
+    char all[48];
+    snprintf(all, sizeof all, "/dev/accel/accel0 to accel%d", NPU_XDNA_NODES - 1);
     return npu_fail(err, NPU_NO_DEVICE, "xdna.no_device",
-                    "no XDNA device: looked for %s of AMD's in /sys/class/accel (%s)",
-                    node ? node : "/dev/accel/accel0 to accel15", access(path, F_OK) ? "not there" : "none is");
+                    "no XDNA device: looked for %s of AMD's in /sys/class/accel (%s)", node ? node : all, what);
 }

@@ -3,14 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "target/xdna/xdna_chip.h"
+
 #define DESCRIPTION   "npu-emu-kernel 1\n"
 #define MAX_TEXT      4096
+#define FIRST_STREAM  2u /* a stream's header has the generation and this */
 #define OP_DDR_PATCH  0x81u
 #define SHIM_BD_WORDS 0x1D004u /* register that gets the low half of an address, of the first buffer descriptor */
 
 void npu__xdna_stream(uint32_t generation, uint32_t columns, uint32_t words[NPU_XDNA_STREAM_WORDS]) {
     memset(words, 0, NPU_XDNA_STREAM_WORDS * sizeof *words);
-    words[0] = 0x06000100u | (generation + 2) << 16;
+    words[0] = 0x06000100u | (generation + FIRST_STREAM) << 16;
     words[1] = columns | 1 << 8;
     words[2] = 3;
     words[3] = NPU_XDNA_STREAM_WORDS * 4;
@@ -68,11 +71,11 @@ static npu_status check_stream(const npu_xdna_kernel *k, npu_xdna_image *out, np
     memcpy(header, k->insts, sizeof header);
     uint32_t bytes =
         (uint32_t)header[12] | (uint32_t)header[13] << 8 | (uint32_t)header[14] << 16 | (uint32_t)header[15] << 24;
-    if (bytes != k->insts_bytes || header[2] < 3 || header[2] > 4)
+    if (bytes != k->insts_bytes || header[2] < FIRST_STREAM || !npu_xdna_chip_numbered(header[2] - FIRST_STREAM))
         return npu_fail(err, NPU_INVALID, "xdna.bad_xclbin",
                         "kernel %s: the instruction stream says %u bytes for device generation %u; it has %zu bytes",
                         k->name, bytes, header[2], k->insts_bytes);
-    out->generation = header[2] - 2u;
+    out->generation = header[2] - FIRST_STREAM;
     return NPU_OK;
 }
 

@@ -55,10 +55,15 @@ static void hash(reader *r, const json_t *o, const char *field, bool needed, cha
         bad(r, field, "is not a SHA-256 in lower-case hexadecimal");
 }
 
+const npu_xdna_kind *npu_xdna_kind_named(const char *name) {
+    static const npu_xdna_kind kinds[] = {{"int8", "xdna_int8"}, {"head", "xdna_head"}, {"gemv_q4_1", NULL}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (!strcmp(kinds[i].name, name)) return &kinds[i];
+    return NULL;
+}
+
 static void read_kernel(reader *r, const json_t *o, npu_plan_kernel *k, npu_xdna_insts *insts) {
-    static const char *const kinds[] = {"int8", "head", "gemv_q4_1"};
     char role[32] = "";
-    unsigned kind = 0;
     text(r, o, "role", true, role, sizeof role);
     int found = npu_role_named(role);
     if (found < 0 && r->status == NPU_OK)
@@ -70,8 +75,7 @@ static void read_kernel(reader *r, const json_t *o, npu_plan_kernel *k, npu_xdna
     k->K = dim(r, o, "K", NPU_XDNA_MAX_K);
     k->N = dim(r, o, "N", NPU_XDNA_MAX_N);
     text(r, o, "kind", true, k->kind, sizeof k->kind);
-    while (kind < sizeof kinds / sizeof kinds[0] && strcmp(kinds[kind], k->kind) != 0) kind++;
-    if (kind == sizeof kinds / sizeof kinds[0]) bad(r, "kind", "is not int8, head or gemv_q4_1");
+    if (!npu_xdna_kind_named(k->kind)) bad(r, "kind", "is not int8, head or gemv_q4_1");
     text(r, o, "layout", true, k->layout, sizeof k->layout);
     file(r, o, "file", true, k->file, sizeof k->file);
     hash(r, o, "sha256", true, k->sha256);
@@ -154,7 +158,8 @@ static bool take(const char **at, const char *before, uint32_t *out) {
 npu_status npu_xdna_kernel_layout(const npu_plan_kernel *k, npu_xdna_layout *l, npu_error *err) {
     const char *at = k->layout;
     *l = (npu_xdna_layout){.m = k->M, .k = k->K, .n = k->N};
-    if (!strcmp(k->kind, "gemv_q4_1")) return NPU_OK; /* its operands are no codes */
+    const npu_xdna_kind *kind = npu_xdna_kind_named(k->kind);
+    if (kind && !kind->image) return NPU_OK; /* its operands are no codes */
     l->tiled = take(&at, "tiles ", &l->r) && take(&at, "x", &l->s) && take(&at, "x", &l->t) && take(&at, " ", &l->kt) &&
                take(&at, "x", &l->nt) && !*at;
     if ((l->tiled || !strcmp(k->layout, "rows")) && npu_xdna_layout_ok(l)) return NPU_OK;

@@ -6,9 +6,9 @@
 #define NPU_XDNA_MANIFEST_H
 
 #include "base/mapfile.h"
-#include "emu/xdna/include/npu_xdna_layout.h"
 #include "plan/plan.h"
 #include "target/xdna/xdna_device.h"
+#include "wire/xdna_layout.h"
 
 #define NPU_XDNA_MANIFEST "manifest.json"
 
@@ -30,6 +30,13 @@ typedef struct npu_xdna_manifest {
  * named), plan.role, plan.dims. On failure |out| is {0}. */
 npu_status npu_xdna_manifest_read(const char *dir, npu_xdna_manifest *out, npu_error *err);
 void npu_xdna_manifest_free(npu_xdna_manifest *m); /* {0} is fine */
+
+/* The kinds of kernels, as one table; NULL from npu_xdna_kind_named when there is none of that name. */
+typedef struct npu_xdna_kind {
+    const char *name;
+    const char *image; /* kind of the weight images that it reads; NULL: a plan never takes it */
+} npu_xdna_kind;
+const npu_xdna_kind *npu_xdna_kind_named(const char *name);
 
 /* The layout that a kernel's text says ("tiles 8x8x8 64x64", "rows") at its shape. REFUSED: plan.kernel_shape. */
 npu_status npu_xdna_kernel_layout(const npu_plan_kernel *kernel, npu_xdna_layout *out, npu_error *err);

@@ -1,10 +1,10 @@
 /* Where codes and sums lie in the operands of a kernel: rows into A, groups of weight columns into B, sums out of C.
- * Faster forms of what npu_xdna_layout.h says element by element, and tested against it. Pure functions, any thread.
+ * Faster forms of what wire/xdna_layout.h says element by element, and tested against it. Pure functions, any thread.
  */
 #ifndef NPU_XDNA_PACK_H
 #define NPU_XDNA_PACK_H
 
-#include "emu/xdna/include/npu_xdna_layout.h"
+#include "wire/xdna_layout.h"
 
 /* Row |m| of A from |l->k| codes. */
 void npu_xdna_pack_row(const npu_xdna_layout *l, uint32_t m, const int8_t *codes, int8_t *a);

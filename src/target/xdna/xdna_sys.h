@@ -6,7 +6,10 @@
 #include <sys/types.h>
 
 #include "emu/xdna/include/amdxdna_ioctl.h"
+#include "target/xdna/xdna_chip.h"
 #include "target/xdna/xdna_device.h"
+
+enum { NPU_XDNA_NODES = 16 }; /* of /dev/accel, that are looked at */
 
 /* The calls, with their own results and errno: libc's for a real device, the emulator's for an emulated one. */
 typedef struct npu_xdna_sys {
@@ -35,6 +38,7 @@ struct npu_xdna {
     const npu_xdna_version *version;
     npu_logger logger;
     npu_xdna_info info;
+    const npu_xdna_chip *chip;
     npu_xdna_counters counters;
     double timeout_s;
     int fd, lock_fd;

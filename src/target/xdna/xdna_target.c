@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "target/xdna/xdna_chip.h"
 #include "target/xdna/xdna_internal.h"
 
 enum { DECODE_ROWS = 16, PREFILL_ROWS = 128 };
@@ -29,11 +30,17 @@ static void fill_caps(npu_caps *caps, const char *device, const char *generation
     snprintf(caps->generation, sizeof caps->generation, "%s", generation);
 }
 
+static npu_status unknown_arch(const char *arch, npu_error *err) {
+    char known[64] = "";
+    for (unsigned i = 0, n = 0; i < npu_xdna_n_chips && n < sizeof known; i++)
+        n += (unsigned)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", npu_xdna_chips[i].generation);
+    return npu_fail(err, NPU_REFUSED, "xdna.arch", "--arch %s: not one of %s", arch, known);
+}
+
 static npu_status xdna_probe(const npu_target_params *params, npu_caps *caps, npu_error *err) {
     *caps = (npu_caps){0};
     if (params->arch && !params->driver) {
-        if (strcmp(params->arch, "xdna1") != 0 && strcmp(params->arch, "xdna2") != 0)
-            return npu_fail(err, NPU_REFUSED, "xdna.arch", "--arch %s: not one of xdna1, xdna2", params->arch);
+        if (!npu_xdna_chip_named(params->arch)) return unknown_arch(params->arch, err);
         fill_caps(caps, "planned", params->arch);
         return NPU_OK;
     }

@@ -1,34 +1,35 @@
-// How the operands of a matrix-product kernel lie in memory: the one place that says it, for the emulated device and
-// for the programs that pack operands. Pure functions of numbers. docs/xdna.md, "Layout", has it in words and a
-// picture.
-//
-//   C[m][n] = sum over k of A[m][k] * B[k][n]
-//
-// A micro-tile is what one instruction of a compute tile multiplies: r x s of A, s x t of B, r x t of C (XDNA1 4x8x8,
-// XDNA2 8x8x8). With |tiled| each micro-tile is contiguous and row-major, and
-//   A  micro-tiles row-major                           [m/r][k/s]            [r][s]
-//   B  core tiles of kt x nt, down each column of them [n/nt][k/kt] [kt/s][nt/t] [s][t]
-//   C  micro-tiles row-major                           [m/r][n/t]            [r][t]
-// Without |tiled| all three are plain row-major matrices (what the public whole-array design takes: its DMAs do the
-// tiling). A and B are int8, C is int32; offsets are in elements.
-#ifndef NPU_XDNA_LAYOUT_H
-#define NPU_XDNA_LAYOUT_H
+/* How the operands of an XDNA matrix-product kernel lie in memory: the one place that says it, for the target, which
+ * packs operands, and for the kernels that read them (those of the emulated device are built with it). Pure functions
+ * of numbers. docs/xdna.md, "Layout", has it in words and a picture.
+ *
+ *   C[m][n] = sum over k of A[m][k] * B[k][n]
+ *
+ * A micro-tile is what one instruction of a compute tile multiplies: r x s of A, s x t of B, r x t of C (XDNA1 4x8x8,
+ * XDNA2 8x8x8). With |tiled| each micro-tile is contiguous and row-major, and
+ *   A  micro-tiles row-major                           [m/r][k/s]            [r][s]
+ *   B  core tiles of kt x nt, down each column of them [n/nt][k/kt] [kt/s][nt/t] [s][t]
+ *   C  micro-tiles row-major                           [m/r][n/t]            [r][t]
+ * Without |tiled| all three are plain row-major matrices (what the public whole-array design takes: its DMAs do the
+ * tiling). A and B are int8, C is int32; offsets are in elements.
+ */
+#ifndef NPU_WIRE_XDNA_LAYOUT_H
+#define NPU_WIRE_XDNA_LAYOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct npu_xdna_layout {
     uint32_t m, k, n;
-    uint32_t r, s, t; // micro-tile
-    uint32_t kt, nt;  // core tile of B
+    uint32_t r, s, t; /* micro-tile */
+    uint32_t kt, nt;  /* core tile of B */
     bool tiled;
 } npu_xdna_layout;
 
 #define NPU_XDNA_MAX_M 1024u
-#define NPU_XDNA_MAX_K 131072u // 127 * 127 * K stays below 2^31
+#define NPU_XDNA_MAX_K 131072u /* 127 * 127 * K stays below 2^31 */
 #define NPU_XDNA_MAX_N 1048576u
 
-// Is every number in range and does each tile size divide what it must? All functions below need a layout that is.
+/* Is every number in range and does each tile size divide what it must? All functions below need a layout that is. */
 static inline bool npu_xdna_layout_ok(const npu_xdna_layout *l) {
     if (!l->m || !l->k || !l->n || l->m > NPU_XDNA_MAX_M || l->k > NPU_XDNA_MAX_K || l->n > NPU_XDNA_MAX_N)
         return false;
