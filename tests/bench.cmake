@@ -1,6 +1,8 @@
 # Programs that measure; built with the tests so that they keep compiling, run by hand.
 if(NOT NPU_SANITIZE)
-  add_executable(matmul_bench ${PROJECT_SOURCE_DIR}/bench/matmul_bench.c)
-  target_include_directories(matmul_bench PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
-  target_link_libraries(matmul_bench PRIVATE npu_static npu_flags)
+  foreach(name matmul_bench attn_bench)
+    add_executable(${name} ${PROJECT_SOURCE_DIR}/bench/${name}.c)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${name} PRIVATE npu_static npu_flags)
+  endforeach()
 endif()

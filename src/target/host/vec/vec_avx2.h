@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-enum { VW = 8, VROWS = 2 /* query rows whose scores fit the registers */ };
+enum { VW = 8, VROWS = 2 /* query rows whose scores fit the registers */, MANY_KEYS = 4 /* keys, many rows */ };
 
 typedef __m256 vf;
 typedef __m256i vi;

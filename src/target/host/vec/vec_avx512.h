@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-enum { VW = 16, VROWS = 4 };
+enum { VW = 16, VROWS = 4, MANY_KEYS = 8 };
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -144,6 +144,45 @@ static inline void vf_store_pairs(float *p, vf even, vf odd) {
     const vi lo = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
     vf_store(p, _mm512_permutex2var_ps(even, lo, odd));
     vf_store(p + 16, _mm512_permutex2var_ps(even, vi_add(lo, vi_set(8)), odd));
+}
+
+/* 16 bytes of each of 16 rows, as four vectors of 32-bit units: to[u] has unit u of every row. */
+static inline void vec_turn_units(const uint8_t *rows, size_t stride, vi to[4]) {
+    __m512i r[4], t[4];
+    for (size_t i = 0; i < 4;
+         i++) { /* rows i, i + 4, i + 8, i + 12 side by side: only 128-bit lanes are shuffled below */
+        const uint8_t *row = rows + i * stride;
+        __m256i lo =
+            _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)row)),
+                                    _mm_loadu_si128((const __m128i *)(const void *)(row + 4 * stride)), 1);
+        __m256i hi = _mm256_inserti128_si256(
+            _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(row + 8 * stride))),
+            _mm_loadu_si128((const __m128i *)(const void *)(row + 12 * stride)), 1);
+        r[i] = _mm512_inserti64x4(_mm512_castsi256_si512(lo), hi, 1);
+    }
+    t[0] = _mm512_unpacklo_epi32(r[0], r[1]);
+    t[1] = _mm512_unpackhi_epi32(r[0], r[1]);
+    t[2] = _mm512_unpacklo_epi32(r[2], r[3]);
+    t[3] = _mm512_unpackhi_epi32(r[2], r[3]);
+    to[0] = _mm512_unpacklo_epi64(t[0], t[2]);
+    to[1] = _mm512_unpackhi_epi64(t[0], t[2]);
+    to[2] = _mm512_unpacklo_epi64(t[1], t[3]);
+    to[3] = _mm512_unpackhi_epi64(t[1], t[3]);
+}
+
+/* 8 halves of each of 32 rows: to[32 * c + r] is half c of row r. */
+#define VEC_TURN_HALVES
+static inline void vec_turn_halves(const uint8_t *rows, size_t stride, uint16_t *to) {
+    static const uint16_t even_places[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+                                             32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62};
+    const __m512i even = _mm512_loadu_si512(even_places), odd = _mm512_add_epi16(even, _mm512_set1_epi16(1));
+    __m512i low[4], high[4];
+    vec_turn_units(rows, stride, low);
+    vec_turn_units(rows + 16 * stride, stride, high);
+    for (int u = 0; u < 4; u++) {
+        _mm512_storeu_si512(to + 64 * u, _mm512_permutex2var_epi16(low[u], even, high[u]));
+        _mm512_storeu_si512(to + 64 * u + 32, _mm512_permutex2var_epi16(low[u], odd, high[u]));
+    }
 }
 
 #include "target/host/vec/transpose_x86.h"

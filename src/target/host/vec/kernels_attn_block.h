@@ -1,0 +1,183 @@
+/* FLASH_ATTN on vectors, one block of 32 keys. A template as kernels_map.h; used by kernels_attn.h, which says what a
+ * tile is. The contract is numerics.md §7.
+ *
+ * Scores and weights of few rows: kernels_attn_few.h, where reading the cache is the cost; of many rows:
+ * kernels_attn_many.h, where the products are. Values are converted once for many rows and on the fly for few.
+ */
+enum { CHUNK = 1024, BLOCK = 32, TILE = 64, FEW = 8, BLOCK_VECTORS = BLOCK / VW };
+
+/* One (query row, head) of a tile. */
+typedef struct attn_row {
+    const float *q;
+    float *y;
+    const uint8_t *mask;
+    const float *sink;
+    float slope;
+    uint32_t n, lo;       /* keys; first visible */
+    float m_all, l_all;   /* of the chunks before this one */
+    float *acc, *acc_all; /* of this chunk and of those before; |width| floats each */
+    float *part;          /* where results of chunks go; NULL = to acc_all */
+} attn_row;
+
+/* Scratch of one thread. */
+typedef struct attn_tile {
+    const npu_host_call *call;
+    uint32_t d, dv, width; /* |width|: dv rounded up to whole vectors */
+    uint32_t n_rows;
+    uint64_t kv_head, first; /* first cell of the spans */
+    float *keys, *turned, *values, *p, *acc, *queries;
+    uint16_t *halves; /* turned keys that were not converted */
+    attn_row rows[TILE];
+    float m[TILE], l[TILE], keep[TILE]; /* of the chunk; factor for what was before the block, negative: nothing new */
+} attn_tile;
+
+static uint32_t attn_round(uint32_t n) {
+    return (n + 15) / 16 * 16;
+}
+
+static inline bool is_few(const attn_tile *t) {
+    return t->n_rows <= FEW;
+}
+
+/* Masks differ from row to row: they are added where lanes are keys. */
+static inline bool is_many(const attn_tile *t) {
+    return !is_few(t) && !t->call->src[4].data;
+}
+
+/* A row of the next block is asked for between other work: with few rows memory is what they wait for. */
+static inline void ask_for_row(const npu_host_operand *o, const attn_tile *t, uint32_t j, uint32_t end) {
+    if (j >= end || !is_few(t)) return;
+    const uint8_t *row = npu_host_at(o, t->kv_head, t->first + j, 0);
+    for (uint64_t i = 0; i < o->t.nb[1]; i += 64) __builtin_prefetch(row + i);
+}
+
+/* The visible part of a block for one row: keys from .. to - 1, counted from the block; none when from >= to. */
+static inline void visible(const attn_row *r, uint32_t block, uint32_t *from, uint32_t *to) {
+    *from = r->lo > block ? r->lo - block : 0;
+    *to = r->n <= block ? 0 : r->n - block < BLOCK ? r->n - block : BLOCK;
+}
+
+/* exp of numbers that are not above 0, and of NaN: what vf_exp gives, without its care for large ones. */
+static inline vf vf_exp_below(vf x) {
+    static const float c[] = {NPU_EXP_C0, NPU_EXP_C1, NPU_EXP_C2, NPU_EXP_C3, NPU_EXP_C4};
+    vf low = vf_set(NPU_EXP_MIN), magic = vf_set(NPU_ROUND_MAGIC);
+    vm under = vf_lt(x, low);
+    vf t = vf_select(under, low, x);
+    vf rounded = vf_fma(t, vf_set(NPU_LOG2E), magic);
+    vf n = vf_sub(rounded, magic);
+    vf r = vf_fma(n, vf_set(-NPU_LN2_HI), t);
+    r = vf_fma(n, vf_set(-NPU_LN2_LO), r);
+    vf p = vf_add(vf_fma(vf_poly(r, c, 5), vf_mul(r, r), r), vf_set(1.0f));
+    vi whole = vi_add(vi_sub(vf_bits(rounded), vf_bits(magic)), vi_set(127));
+    return vf_select(under, vf_set(0.0f), vf_mul(p, vi_float(vi_shl(whole, 23))));
+}
+
+#include "target/host/vec/kernels_attn_few.h"
+#include "target/host/vec/kernels_attn_many.h"
+
+/* A block's values: floats, or halves where they lie. */
+typedef struct attn_values {
+    const float *floats;
+    const uint8_t *halves; /* used when not NULL */
+    uint64_t stride;       /* bytes from one key's value to the next's */
+    uint32_t from, to;     /* keys that the rows at hand see */
+    size_t p_row, p_key;   /* steps in p from one row to the next, and from one key to the next */
+} attn_values;
+
+static attn_values values_of(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
+    const npu_host_operand *v = &t->call->src[2];
+    attn_values out = {.floats = t->values, .stride = t->width * sizeof(float), .p_row = BLOCK, .p_key = 1};
+    if (is_many(t)) {
+        out.p_row = 1;
+        out.p_key = TILE;
+    }
+    for (uint32_t j = 0; j < count; j++) ask_for_row(v, t, block + BLOCK + j, end);
+    if (is_few(t) && v->t.type == NPU_TYPE_F16 && t->dv == t->width) {
+        out.halves = npu_host_at(v, t->kv_head, t->first + block, 0);
+        out.stride = v->t.nb[2];
+        return out;
+    }
+    for (uint32_t j = 0; j < count; j++)
+        to_floats(v->t.type, npu_host_at(v, t->kv_head, t->first + block + j, 0), t->values + j * t->width, t->dv);
+    return out;
+}
+
+/* acc = acc * keep, then p_j * v_j for the visible j, of |n| rows from |row| and |count| vectors at |i|; n, count and
+ * halves are constants where it is called. */
+NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, uint32_t row, uint32_t i, int n, int count,
+                           int halves) {
+    vf acc[VROWS][8];
+    const float *p = t->p + row * v->p_row, *keep = t->keep + row;
+    size_t p_row = v->p_row, p_key = v->p_key;
+    for (int r = 0; r < n; r++)
+        for (int c = 0; c < count; c++)
+            acc[r][c] = vf_mul(vf_load(t->rows[row + (uint32_t)r].acc + i + c * VW), vf_set(keep[r]));
+    for (uint32_t j = v->from; j < v->to; j++) {
+        const float *f = (const float *)(const void *)((const uint8_t *)v->floats + j * v->stride) + i;
+        const uint16_t *h = (const uint16_t *)(const void *)(v->halves + j * v->stride) + i;
+        vf value[8];
+        for (int c = 0; c < count; c++) value[c] = halves ? vf_load_half(h + c * VW) : vf_load(f + c * VW);
+        for (int r = 0; r < n; r++) {
+            vf weight = vf_set(p[(uint32_t)r * p_row + j * p_key]);
+            for (int c = 0; c < count; c++) acc[r][c] = vf_fma(weight, value[c], acc[r][c]);
+        }
+    }
+    for (int r = 0; r < n; r++)
+        for (int c = 0; c < count; c++) vf_store(t->rows[row + (uint32_t)r].acc + i + c * VW, acc[r][c]);
+}
+
+NPU_INLINE void add_all(const attn_tile *t, const attn_values *v, uint32_t row, int n, int halves) {
+    uint32_t i = 0;
+    if (n == 1)
+        for (; i + 8 * VW <= t->width; i += 8 * VW) add_values(t, v, row, i, n, 8, halves);
+    for (; i + 4 * VW <= t->width; i += 4 * VW) add_values(t, v, row, i, n, 4, halves);
+    for (; i < t->width; i += VW) add_values(t, v, row, i, n, 1, halves);
+}
+
+NPU_INLINE void add_rows_of(const attn_tile *t, const attn_values *v, uint32_t row, uint32_t n, int halves) {
+    switch (n) {
+    case 4:
+        add_all(t, v, row, VROWS < 4 ? 1 : 4, halves);
+        break;
+    case 3:
+        add_all(t, v, row, VROWS < 3 ? 1 : 3, halves);
+        break;
+    case 2:
+        add_all(t, v, row, VROWS < 2 ? 1 : 2, halves);
+        break;
+    default:
+        add_all(t, v, row, 1, halves);
+        break;
+    }
+}
+
+/* Rows that see the same keys of the block are taken together, up to VROWS of them. */
+static void take_values(const attn_tile *t, uint32_t block, attn_values *v) {
+    for (uint32_t row = 0, n; row < t->n_rows; row += n) {
+        n = 1;
+        visible(&t->rows[row], block, &v->from, &v->to);
+        if (t->keep[row] < 0 || v->from >= v->to) continue;
+        for (; n < VROWS && row + n < t->n_rows && !(t->keep[row + n] < 0); n++) {
+            uint32_t from, to;
+            visible(&t->rows[row + n], block, &from, &to);
+            if (from != v->from || to != v->to) break;
+        }
+        if (v->halves)
+            add_rows_of(t, v, row, n, 1);
+        else
+            add_rows_of(t, v, row, n, 0);
+    }
+}
+
+static void take_block(attn_tile *t, uint32_t block, uint32_t end) {
+    uint32_t count = end - block < BLOCK ? end - block : BLOCK;
+    bool any = false;
+    if (is_many(t))
+        weigh_all(t, block, count);
+    else
+        weigh_few(t, block, count, end);
+    for (uint32_t row = 0; row < t->n_rows; row++) any |= !(t->keep[row] < 0);
+    if (!any) return;
+    attn_values v = values_of(t, block, count, end);
+    take_values(t, block, &v);
+}

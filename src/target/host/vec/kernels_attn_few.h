@@ -1,0 +1,140 @@
+/* FLASH_ATTN on vectors: scores and weights of a block of keys for few query rows. A template as kernels_map.h; part of
+ * kernels_attn_block.h. Lanes are keys: they are turned ([D][32]), halves as halves where the machine can, because with
+ * few rows the products cost less than what it takes to read and turn the keys.
+ */
+#ifdef VEC_TURN_HALVES
+/* Whole blocks are turned where they lie; the rows of a last one are copied, because nothing behind them may be read.
+ */
+static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count) {
+    const npu_host_operand *k = &t->call->src[1];
+    const uint8_t *rows = npu_host_at(k, t->kv_head, t->first + block, 0);
+    uint64_t stride = k->t.nb[2];
+    if (count < BLOCK) {
+        for (uint32_t j = 0; j < count; j++) memcpy((uint8_t *)t->keys + j * 2 * t->d, rows + j * stride, 2 * t->d);
+        rows = (const uint8_t *)t->keys;
+        stride = 2 * t->d;
+    }
+    for (uint32_t i = 0; i < t->d; i += 8) vec_turn_halves(rows + 2 * i, stride, t->halves + (size_t)i * BLOCK);
+}
+static bool can_turn_halves(const attn_tile *t) {
+    return t->call->src[1].t.type == NPU_TYPE_F16 && t->d % 8 == 0;
+}
+#else
+static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count) {
+    (void)t, (void)block, (void)count;
+}
+static bool can_turn_halves(const attn_tile *t) {
+    (void)t;
+    return false;
+}
+#endif
+
+/* Keys |block| … of the span, at most |count|, turned so that lanes are keys. Lanes past |count| are left as they are:
+ * their scores are never used. */
+static void turn_keys(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
+    const npu_host_operand *k = &t->call->src[1];
+    uint32_t stride = attn_round(t->d);
+    for (uint32_t j = 0; j < count; j++) ask_for_row(k, t, block + BLOCK + j, end);
+    if (can_turn_halves(t)) {
+        turn_halves(t, block, count);
+        return;
+    }
+    for (uint32_t j = 0; j < count; j++) {
+        to_floats(k->t.type, npu_host_at(k, t->kv_head, t->first + block + j, 0), t->keys + j * stride, t->d);
+    }
+    for (uint32_t j = 0; j < count; j += VTILE) {
+        for (uint32_t i = 0; i < t->d; i += VTILE) {
+            vf_transpose(t->keys + j * stride + i, stride, t->turned + (size_t)i * BLOCK + j, BLOCK);
+        }
+    }
+}
+
+/* Sums of products with the block's keys for |n| rows from |row|; n and |halves| are constants where it is called. */
+NPU_INLINE void dot_rows(const attn_tile *t, uint32_t row, int n, int halves) {
+    vf s[VROWS][BLOCK_VECTORS];
+    for (int r = 0; r < n; r++)
+        for (int v = 0; v < BLOCK_VECTORS; v++) s[r][v] = vf_set(0.0f);
+    for (uint32_t i = 0; i < t->d; i++) {
+        vf k[BLOCK_VECTORS];
+        size_t at = (size_t)i * BLOCK;
+        for (int v = 0; v < BLOCK_VECTORS; v++)
+            k[v] = halves ? vf_load_half(t->halves + at + v * VW) : vf_load(t->turned + at + v * VW);
+        for (int r = 0; r < n; r++) {
+            vf q = vf_set(t->rows[row + (uint32_t)r].q[i]);
+            for (int v = 0; v < BLOCK_VECTORS; v++) s[r][v] = vf_fma(q, k[v], s[r][v]);
+        }
+    }
+    for (int r = 0; r < n; r++)
+        for (int v = 0; v < BLOCK_VECTORS; v++) vf_store(t->p + (row + (uint32_t)r) * BLOCK + v * VW, s[r][v]);
+}
+
+/* Rows at once hide the latency of the sums. */
+NPU_INLINE void dot_all(const attn_tile *t, int halves) {
+    uint32_t row = 0;
+    for (; row + VROWS <= t->n_rows; row += VROWS) dot_rows(t, row, VROWS, halves);
+    switch (t->n_rows - row) { /* below VROWS */
+    case 3:
+        dot_rows(t, row, VROWS < 3 ? 1 : 3, halves);
+        break;
+    case 2:
+        dot_rows(t, row, VROWS < 2 ? 1 : 2, halves);
+        break;
+    case 1:
+        dot_rows(t, row, 1, halves);
+        break;
+    default:
+        break;
+    }
+}
+
+static inline vf add_mask(const attn_tile *t, const attn_row *r, uint32_t j, uint32_t end, vf s) {
+    float values[VW] = {0};
+    for (uint32_t i = 0; i < VW && j + i < end; i++) values[i] = npu_ref_mask(&t->call->src[4], r->mask, j + i);
+    return vf_add(s, vf_mul(vf_set(r->slope), vf_load(values)));
+}
+
+/* Sums of products become p; m and l of the row move on. Returns the factor for what was accumulated before, or a
+ * negative number when the block adds nothing. */
+static float weigh(attn_tile *t, uint32_t row, uint32_t block) {
+    const npu_params_attn *params = &t->call->op->params.attn;
+    const attn_row *r = &t->rows[row];
+    float *p = t->p + row * BLOCK;
+    uint32_t from, to;
+    vf s[BLOCK_VECTORS], top = vf_set(-NPU_F32_INF);
+    vm seen[BLOCK_VECTORS], nan = vm_first(0);
+    visible(r, block, &from, &to);
+    if (from >= to) return -1;
+    for (int v = 0; v < BLOCK_VECTORS; v++) {
+        int base = v * VW;
+        seen[v] = vm_and_not(vm_first((int)to - base), vm_first((int)from - base));
+        s[v] = vf_mul(vf_load(p + base), vf_set(params->scale));
+        if (params->softcap != 0) {
+            vf cap = vf_set(params->softcap);
+            s[v] = vf_mul(cap, vf_tanh(vf_div(s[v], cap)));
+        }
+        if (r->mask) s[v] = add_mask(t, r, block + (uint32_t)base, block + to, s[v]);
+        vf shown = vf_select(seen[v], s[v], vf_set(-NPU_F32_INF));
+        nan = vm_or(nan, vf_nan(shown));
+        top = vf_select(vf_gt(shown, top), shown, top);
+    }
+    float m_new = npu_maxf(t->m[row], vm_any(nan) ? NPU_F32_NAN : vf_top(top));
+    if (m_new == -NPU_F32_INF) return -1;
+    float keep =
+        m_new == t->m[row] ? 1 : npu_expf(t->m[row] - m_new); /* exp(0) is 1; most blocks have no new maximum */
+    for (int v = 0; v < BLOCK_VECTORS; v++) {
+        s[v] = vf_select(seen[v], vf_exp_below(vf_sub(s[v], vf_set(m_new))), vf_set(0.0f));
+        vf_store(p + v * VW, s[v]);
+    }
+    t->l[row] = npu_fmaf(t->l[row], keep, fold32(s));
+    t->m[row] = m_new;
+    return keep;
+}
+
+static void weigh_few(attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
+    turn_keys(t, block, count, end);
+    if (can_turn_halves(t))
+        dot_all(t, 1);
+    else
+        dot_all(t, 0);
+    for (uint32_t row = 0; row < t->n_rows; row++) t->keep[row] = weigh(t, row, block);
+}
