@@ -83,7 +83,7 @@ static uint32_t run_op(htp_session *s, const npu_wire_image *image, const npu_op
     for (unsigned i = 0; i < NPU_OP_DSTS; i++)
         rows &= operand(image, op->dst[i], step, addresses, &o.dst[i], &o.dst_data[i]);
     if (!rows) return NPU_WIRE_OK;
-    htp_machine_event("op");
+    htp_machine_op(s->tracer.now.op, npu_op_find(op->code)->name);
     htp_trace *trace = htp_trace_of(&s->tracer, 0);
     uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
     htp_op_find(op->code)(&o);

@@ -61,6 +61,7 @@ static void link_1d(htp_dma *q, uint8_t *to, const uint8_t *from, uint32_t bytes
 
 static void end_transfer(htp_dma *q) {
     q->ends[q->pushed++ % HTP_DMA_TRANSFERS] = q->linked;
+    htp_machine_dma_pushed(HTP_DMA_TRANSFERS);
 }
 
 void htp_dma_push(htp_dma *q, void *to, const void *from, uint32_t bytes) {
@@ -106,5 +107,6 @@ void htp_dma_push_2d(htp_dma *q, void *to_, const void *from_, uint32_t row_byte
 }
 
 void htp_dma_pop(htp_dma *q) {
+    htp_machine_dma_popped();
     wait_done(q, q->ends[q->popped++ % HTP_DMA_TRANSFERS]);
 }

@@ -28,8 +28,8 @@ void htp_free(void *memory) {
 }
 
 void htp_memory_refresh(const void *address, uint64_t bytes) {
-    uintptr_t end = (uintptr_t)address + bytes;
-    for (uintptr_t line = (uintptr_t)address & ~(uintptr_t)(ALIGN - 1); line < end; line += ALIGN)
+    uintptr_t end = (uintptr_t)address + bytes, line_bytes = htp_machine_line();
+    for (uintptr_t line = (uintptr_t)address & ~(line_bytes - 1); line < end; line += line_bytes)
         htp_machine_clean_invalidate((const void *)line);
     htp_machine_cache_fence();
 }

@@ -5,7 +5,7 @@
 #include "wire/image.h"
 
 /* Kernels. */
-enum { COPY = 1, TILES = 2, CONVERT = 3 };
+enum { TILES = 2, CONVERT = 3 };
 
 static int is_plain(const npu_tensor *t) {
     return npu_opplan_plain(t, NPU_TYPE_F16) || npu_opplan_plain(t, NPU_TYPE_BF16) ||
@@ -25,8 +25,7 @@ const char *npu_opplan_get_rows(const npu_op *op, const npu_tensor *tensors, con
          * codes and two of scales and minima a value, and a vector a plane because each begins one. */
         values = npu_round_up(values, 64) + 64;
     } else if (npu_opplan_plain(table, NPU_TYPE_F32)) {
-        number = COPY;
-        streams.out = 0;
+        number = CONVERT; /* not out of the slot it came into: the next load goes there, and DMA keeps no order */
     } else if (is_plain(table)) {
         number = CONVERT;
         streams.in[0] = 2;

@@ -23,16 +23,6 @@ static uint32_t store(const htp_rows *r, const htp_unit *u, htp_dma *dma, const 
     return 1;
 }
 
-/* Out of the slot that was loaded into: f32 needs no work. */
-static uint32_t store_loaded(const htp_rows *r, const htp_unit *u, htp_dma *dma, const uint8_t *out) {
-    return store(r, u, dma, out - r->k->in_bytes[0]);
-}
-
-static void nothing(const htp_rows *r, const htp_unit *u, const uint8_t *const in[NPU_ROWS_IN], uint8_t *out,
-                    uint8_t *work) {
-    (void)r, (void)u, (void)in, (void)out, (void)work;
-}
-
 static void convert(const htp_rows *r, const htp_unit *u, const uint8_t *const in[NPU_ROWS_IN], uint8_t *out,
                     uint8_t *work) {
     (void)u, (void)work;
@@ -166,10 +156,10 @@ static void dequantise(const htp_rows *r, const htp_unit *u, const uint8_t *cons
 
 void htp_get_rows(htp_op *o) {
     htp_rows r = {.o = o, .k = o->kernel, .rows = o->dst[0].ne[1], .row_values = o->dst[0].ne[0]};
-    int tiles = r.k->head.kernel == 2, copy = r.k->head.kernel == 1;
+    int tiles = r.k->head.kernel == 2;
     r.load = tiles ? load_lists : load_row;
-    r.compute = tiles ? dequantise : copy ? nothing : convert;
-    r.store = copy ? store_loaded : store;
+    r.compute = tiles ? dequantise : convert;
+    r.store = store;
     htp_op_refresh(o, o->src_data[1], r.rows * 4);
     htp_rows_run(&r);
 }

@@ -28,9 +28,16 @@ static inline void htp_machine_pause(void) {
 static inline uint32_t htp_machine_arch(void) {
     return __HEXAGON_ARCH__;
 }
-static inline void htp_machine_event(const char *name) {
-    (void)name;
+static inline uint32_t htp_machine_line(void) {
+    return 128;
 }
+static inline void htp_machine_op(uint32_t index, const char *name) {
+    (void)index, (void)name;
+}
+static inline void htp_machine_dma_pushed(uint32_t depth) {
+    (void)depth;
+}
+static inline void htp_machine_dma_popped(void) {}
 static inline uint64_t htp_machine_window(void) {
     return 0;
 }
@@ -44,7 +51,10 @@ void npu_emu_dmlink(void *tail, void *next);
 uint32_t npu_emu_dmpoll(void);
 void npu_emu_dccleaninva(const void *address);
 uint32_t npu_emu_arch(void);
-void npu_emu_event(const char *name);
+uint32_t npu_emu_line(void);
+void npu_emu_op(uint32_t index, const char *name);
+void npu_emu_dma_pushed(uint32_t depth);
+void npu_emu_dma_popped(void);
 uint64_t npu_emu_window(void);
 int npu_emu_idle(void);
 void *npu_emu_low_alloc(uint32_t bytes, uint32_t align);
@@ -70,8 +80,20 @@ static inline void htp_machine_pause(void) {
 static inline uint32_t htp_machine_arch(void) {
     return npu_emu_arch();
 }
-static inline void htp_machine_event(const char *name) {
-    npu_emu_event(name);
+/* Bytes of a cache line. */
+static inline uint32_t htp_machine_line(void) {
+    return npu_emu_line();
+}
+/* What follows is for the emulator, which checks it and names it in what it reports: an op begins; a transfer of this
+ * thread's queue, |depth| deep, was pushed, or waited for. */
+static inline void htp_machine_op(uint32_t index, const char *name) {
+    npu_emu_op(index, name);
+}
+static inline void htp_machine_dma_pushed(uint32_t depth) {
+    npu_emu_dma_pushed(depth);
+}
+static inline void htp_machine_dma_popped(void) {
+    npu_emu_dma_popped();
 }
 static inline uint64_t htp_machine_window(void) {
     return npu_emu_window();

@@ -41,28 +41,20 @@ static int low_unmap(void *memory, size_t bytes) {
     return munmap((uint8_t *)memory - PAGE, bytes + 2 * PAGE);
 }
 
-/* By id; a slot is taken from creation to join, however many threads come and go beside a long-lived one. */
-enum { MOST_THREADS = 1024 };
-static pthread_t started[MOST_THREADS];
-static int taken[MOST_THREADS];
+static pthread_t started[1024]; /* by id, used again once joined */
 
 int qurt_thread_create(qurt_thread_t *thread, qurt_thread_attr_t *attr, void (*entry)(void *), void *argument) {
-    unsigned id = 0;
+    static unsigned n;
     (void)attr;
-    while (id < MOST_THREADS && __atomic_exchange_n(&taken[id], 1, __ATOMIC_ACQUIRE)) id++;
-    if (id == MOST_THREADS) return 12;
-    *thread = id;
-    if (!pthread_create(&started[id], NULL, (void *(*)(void *))(void *)entry, argument)) return 0;
-    __atomic_store_n(&taken[id], 0, __ATOMIC_RELEASE);
-    return 12;
+    *thread = n++ % 1024;
+    return pthread_create(&started[*thread], NULL, (void *(*)(void *))(void *)entry, argument) ? 12 : 0;
 }
 void qurt_thread_exit(int status) {
     pthread_exit((void *)(intptr_t)status);
 }
 int qurt_thread_join(qurt_thread_t thread, int *status) {
     void *result;
-    if (thread >= MOST_THREADS || pthread_join(started[thread], &result)) return 17;
-    __atomic_store_n(&taken[thread], 0, __ATOMIC_RELEASE);
+    if (pthread_join(started[thread], &result)) return 17;
     *status = (int)(intptr_t)result;
     return 0;
 }
@@ -248,9 +240,16 @@ uint64_t npu_emu_window(void) {
 int npu_emu_idle(void) {
     return 0;
 }
-void npu_emu_event(const char *name) {
-    (void)name;
+uint32_t npu_emu_line(void) {
+    return 128;
 }
+void npu_emu_op(uint32_t index, const char *name) {
+    (void)index, (void)name;
+}
+void npu_emu_dma_pushed(uint32_t depth) {
+    (void)depth;
+}
+void npu_emu_dma_popped(void) {}
 void *npu_emu_low_alloc(uint32_t bytes, uint32_t align) {
     (void)align;
     uint8_t *p = low_map((size_t)bytes + 4096, -1);

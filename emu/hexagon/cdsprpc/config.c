@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, NUMBER, SIZE, DRIVER, ARCH, FAULT, SWITCH }; // SIZE: may end in K, M, G
+enum kind { TEXT, NUMBER, SIZE, DRIVER, ARCH, FAULT, SWITCH, STRICT }; // SIZE: may end in K, M, G
+
+#define EMU_STRICT_LINE 128
+#define STRICT_CHANCE   20
 
 #define AT(field) offsetof(struct emu_settings, field), sizeof(((struct emu_settings *)0)->field)
 
@@ -38,6 +41,14 @@ static const struct key {
     {"idle", SWITCH, AT(idle), 0, 1},
     {"seed", NUMBER, AT(seed), 0, UINT64_MAX},
     {"fault", FAULT, AT(faults)},
+    {"strict", STRICT, AT(strict), 0, 1},
+    {"cache", SWITCH, AT(strict.cache), 0, 1},
+    {"dma", SWITCH, AT(strict.dma), 0, 1},
+    {"vtcm_checks", SWITCH, AT(strict.vtcm), 0, 1},
+    {"line", NUMBER, AT(strict.line_bytes), 32, 128},
+    {"evict", NUMBER, AT(strict.evict), 0, 1000},
+    {"preempt", NUMBER, AT(strict.preempt), 0, 1000},
+    {"go_on", SWITCH, AT(strict.go_on), 0, 1},
 };
 
 EMU_API const char *npu_emu_describe(void) {
@@ -65,7 +76,17 @@ EMU_API const char *npu_emu_describe(void) {
            "get_uri                0|1            1: with 0 FASTRPC_GET_URI is unknown, as in old libraries\n"
            "idle                   0|1            0: with 1 programs that know it answer without computing\n"
            "seed                   number         0\n"
-           "fault                  rules          none: name[@n[+]]=code:N|delay:US|hang|die|exit|restart|short;…\n";
+           "fault                  rules          none: name[@n[+]]=code:N|delay:US|hang|die|exit|restart|short;…\n"
+           "strict                 0|1            0: sets cache, dma, vtcm_checks to it, evict and preempt to 20 or 0\n"
+           "cache                  0|1            0: with 1 shared memory is seen through a cache that the program "
+           "keeps\n"
+           "dma                    0|1            0: with 1 transfers end at seeded times, pushes and pops are "
+           "checked\n"
+           "vtcm_checks            0|1            0: with 1 each access to VTCM is checked\n"
+           "line                   32|64|128      128: bytes of a cache line\n"
+           "evict                  0..1000        0: chance in 1000 of an early write-back at a store\n"
+           "preempt                0..1000        0: chance in 1000 of a pause at a step of synchronisation\n"
+           "go_on                  0|1            0: with 1 a violation does not end the NPU process\n";
 }
 
 void emu_settings_default(struct emu_settings *s) {
@@ -80,6 +101,7 @@ void emu_settings_default(struct emu_settings *s) {
                                .hmx_v2 = 1,
                                .signed_only = 1,
                                .get_uri = 1,
+                               .strict = {.line_bytes = EMU_STRICT_LINE},
                                .window_bytes = 3489660928u};
 }
 
@@ -108,7 +130,9 @@ static int set_number(const struct key *key, const char *value, char *field) {
         number <<= shift;
         end += unit != NULL;
     }
-    if (errno || *end || number < key->least || number > key->most) return AEE_EBADPARM;
+    if (errno || *end || number < key->least || number > key->most ||
+        (key->offset == offsetof(struct emu_settings, strict.line_bytes) && (number & (number - 1))))
+        return AEE_EBADPARM;
     if (key->bytes == sizeof(uint64_t))
         *(uint64_t *)(void *)field = number;
     else
@@ -126,6 +150,14 @@ static int set_faults(const char *value) {
     return 0;
 }
 
+static int set_strict(const char *value) {
+    struct emu_strictness *s = &emu.settings.strict;
+    if (strcmp(value, "0") && strcmp(value, "1")) return AEE_EBADPARM;
+    s->cache = s->dma = s->vtcm = *value == '1';
+    s->evict = s->preempt = *value == '1' ? STRICT_CHANCE : 0;
+    return 0;
+}
+
 static int set(const struct key *key, const char *value) {
     char *field = (char *)&emu.settings + key->offset;
     switch (key->kind) {
@@ -137,6 +169,8 @@ static int set(const struct key *key, const char *value) {
         if (strcmp(value, "sim") && strcmp(value, "qemu")) return AEE_EBADPARM;
         emu.settings.driver = *value == 's' ? EMU_DRIVER_SIM : EMU_DRIVER_QEMU;
         return 0;
+    case STRICT:
+        return set_strict(value);
     case FAULT:
         return set_faults(strcmp(value, "off") ? value : "");
     default:
@@ -164,7 +198,12 @@ static const char *const counters[EMU_COUNTERS] = {[EMU_COUNT_MAPPED_BYTES] = "m
                                                    [EMU_COUNT_POWER_VOTES] = "power_votes",
                                                    [EMU_COUNT_POWER_TYPES] = "power_types",
                                                    [EMU_COUNT_SMALL_STACKS] = "small_stacks",
-                                                   [EMU_COUNT_EVENTS] = "events"};
+                                                   [EMU_COUNT_EVENTS] = "events",
+                                                   [EMU_COUNT_LINES_CLEANED] = "lines_cleaned",
+                                                   [EMU_COUNT_LINES_INVALIDATED] = "lines_invalidated",
+                                                   [EMU_COUNT_EVICTIONS] = "evictions",
+                                                   [EMU_COUNT_VTCM_SCALARS] = "vtcm_scalars",
+                                                   [EMU_COUNT_VIOLATIONS] = "violations"};
 
 EMU_API int npu_emu_query(int domain, const char *name, unsigned long long *value) {
     struct emu_session *session;

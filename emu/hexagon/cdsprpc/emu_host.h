@@ -50,6 +50,7 @@ struct emu_settings {
     uint32_t signed_only;
     uint32_t get_uri;
     uint32_t idle;
+    struct emu_strictness strict;
     uint64_t window_bytes;
     uint64_t seed;
     char faults[EMU_FAULT_BYTES];
@@ -95,8 +96,11 @@ struct emu_session {
     struct emu_block *block;
     int block_fd;
     remote_rpc_status_flags_t end; // once dead
-    uint32_t generation;           // counts processes
-    int channels[EMU_CHANNELS];    // idle invoke channels
+    // What strict mode found in the last process that ended by it.
+    char violation_kind[EMU_KIND_BYTES];
+    char violation[EMU_VIOLATION_BYTES];
+    uint32_t generation;        // counts processes
+    int channels[EMU_CHANNELS]; // idle invoke channels
     uint32_t channel_count;
     struct emu_mapping *mappings;
     struct dspqueue *queues;
@@ -123,6 +127,8 @@ struct emu_host {
     struct emu_handle *handles;
     uint64_t next_handle;
     uint64_t next_queue;
+    struct emu_clocks *clocks; // strict mode; NULL before the first such session
+    int clocks_fd;
     struct {
         fastrpc_notif_fn_t call;
         void *context;
@@ -144,6 +150,16 @@ bool emu_meet(const char *name, int *code);
 void emu_settings_default(struct emu_settings *settings);
 uint32_t emu_hvx_contexts(const struct emu_settings *settings);
 uint32_t emu_vtcm_bytes(const struct emu_settings *settings);
+
+// --- strict mode (strict.c) ---
+bool emu_strict(void); // any part of it
+// Gives a new process the clocks. 0 or a code.
+int emu_strict_start(struct emu_session *session);
+// An answer of the session came: what it knows the host knows too.
+void emu_strict_answered(const struct emu_session *session);
+// Bytes that a buffer's file has behind the buffer, and their contents.
+size_t emu_strict_tail_bytes(size_t bytes);
+int emu_strict_tail_write(int fd, size_t bytes);
 
 // --- buffers (rpcmem.c); under emu.lock ---
 struct emu_buffer *emu_buffer_by_fd(int fd);

@@ -136,5 +136,6 @@ int emu_invoke(struct emu_session *session, uint32_t module, uint64_t remote, ui
         return emu_session_end_code(session);
     }
     give_channel(session, channel);
+    emu_strict_answered(session);
     return result;
 }

@@ -41,13 +41,13 @@ static void insert(struct emu_buffer *buffer) {
 
 static void *allocate(size_t size) {
     struct emu_buffer *buffer;
-    size_t bytes = page_round(size);
+    size_t bytes = page_round(size), tail = bytes ? emu_strict_tail_bytes(bytes) : 0;
     void *memory;
     int fd;
     if (!size || !bytes) return NULL;
     buffer = calloc(1, sizeof *buffer);
     fd = memfd_create("rpcmem", MFD_CLOEXEC);
-    if (!buffer || fd < 0 || ftruncate(fd, (off_t)bytes)) goto fail;
+    if (!buffer || fd < 0 || ftruncate(fd, (off_t)(bytes + tail)) || emu_strict_tail_write(fd, bytes)) goto fail;
     memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) goto fail;
     *buffer = (struct emu_buffer){.memory = memory, .bytes = bytes, .fd = fd, .owned = true};

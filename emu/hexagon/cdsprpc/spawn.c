@@ -44,6 +44,7 @@ static void fill_block(const struct emu_session *session, struct emu_block *bloc
     block->slots = s->slots;
     block->window_bytes = s->window_bytes;
     block->idle = s->idle;
+    if (session->driver == EMU_DRIVER_SIM) block->strict = s->strict;
     block->seed = s->seed;
     block->pcycles_mhz = s->pcycles_mhz;
     block->farf_mask = s->farf_mask;
@@ -184,6 +185,10 @@ static void watch(struct emu_session *session, pid_t pid) {
     emu_lock();
     session->end = end_of(session->block, &info);
     session->pid = 0;
+    if (atomic_load(&session->block->violation.state) == 2) {
+        memcpy(session->violation_kind, session->block->violation.kind, sizeof session->violation_kind);
+        memcpy(session->violation, session->block->violation.text, sizeof session->violation);
+    }
     if (session->state == EMU_SESSION_LIVE) session->state = EMU_SESSION_DEAD;
     emu_queues_break(session);
     start_report(session, session->end);
@@ -263,7 +268,7 @@ int emu_session_spawn(struct emu_session *session) {
     if (error) {
         fprintf(stderr, "npu-emu: can't start %s: %s\n", session->driver == EMU_DRIVER_QEMU ? start.qemu : start.loader,
                 strerror(error));
-    } else if (wait_ready(session)) {
+    } else if (wait_ready(session) || emu_strict_start(session)) {
         stop_failed(session);
     } else {
         start_report(session, FASTRPC_USER_PD_UP);

@@ -81,6 +81,8 @@ static int find_in(const char *folder, int length, const char *library, enum emu
     const char *dot = strrchr(library, '.'), *names[4];
     int whole = (int)strlen(library), stem = dot ? (int)(dot - library) : whole;
     char suffix[32];
+    if (driver == EMU_DRIVER_SIM && emu_strict())
+        return try_file(path, bytes, folder, length, library, stem, "strict.so") ? 0 : -1;
     if (driver == EMU_DRIVER_QEMU) return try_file(path, bytes, folder, length, library, stem, "elf") ? 0 : -1;
     for (unsigned i = 0, n = levels(names); i < n; i++) {
         snprintf(suffix, sizeof suffix, "%s.so", names[i]);

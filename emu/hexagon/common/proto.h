@@ -29,7 +29,34 @@ enum emu_counter {
     EMU_COUNT_POWER_TYPES, // one bit for each type of vote that came
     EMU_COUNT_SMALL_STACKS,
     EMU_COUNT_EVENTS,
+    // strict mode
+    EMU_COUNT_LINES_CLEANED,
+    EMU_COUNT_LINES_INVALIDATED,
+    EMU_COUNT_EVICTIONS,
+    EMU_COUNT_VTCM_SCALARS,
+    EMU_COUNT_VIOLATIONS,
     EMU_COUNTERS
+};
+
+// How strict a process is: README, "Strict mode". All 0 in an ordinary one.
+struct emu_strictness {
+    uint32_t cache;      // the process sees a copy of shared buffers, which bytes enter and leave by lines
+    uint32_t dma;        // transfers end at seeded times, targets are poisoned, pushes and pops are checked
+    uint32_t vtcm;       // accesses to VTCM are checked and counted
+    uint32_t line_bytes; // of a cache line
+    uint32_t evict;      // chances in 1000: of writing a dirty line back early at a store,
+    uint32_t preempt;    // and of a pause at each step of synchronisation
+    uint32_t go_on;      // a violation is reported and the program goes on
+};
+
+#define EMU_KIND_BYTES      32
+#define EMU_VIOLATION_BYTES 400
+
+// The first violation of a process; |state| is 0 none, 1 being written, 2 there.
+struct emu_violation {
+    _Atomic uint32_t state;
+    char kind[EMU_KIND_BYTES];
+    char text[EMU_VIOLATION_BYTES];
 };
 
 struct emu_block {
@@ -51,6 +78,8 @@ struct emu_block {
     uint32_t idle;
     uint32_t thread_priority;
     uint32_t host_pid;
+    struct emu_strictness strict;
+    struct emu_violation violation;
     // Fault rules of this process; |fault_turn| grows when the text changes, odd while it is being written.
     _Atomic uint32_t fault_turn;
     uint32_t exit_kind;
@@ -70,6 +99,7 @@ enum emu_control_kind {
     EMU_CONTROL_FORGET,
     EMU_CONTROL_QUEUE_CREATE,
     EMU_CONTROL_QUEUE_DESTROY,
+    EMU_CONTROL_CLOCKS,
     EMU_CONTROL_EXIT,
 };
 
@@ -83,6 +113,31 @@ struct emu_control {
     char name[EMU_NAME_BYTES];
     char path[EMU_PATH_BYTES];
 };
+
+// Who knows what of whom, for strict mode, in one memory file of the host process: clocks[a][b] is the last epoch of
+// agent b whose writes agent a may rely on. An agent is an effective domain, 0 the host.
+#define EMU_AGENTS 64
+
+struct emu_clocks {
+    _Atomic uint32_t known[EMU_AGENTS][EMU_AGENTS];
+};
+
+// The last write and a read of a cache line in memory: agent in the upper 8 bits, its epoch below.
+struct emu_line {
+    _Atomic uint32_t writer;
+    _Atomic uint32_t reader;
+};
+
+// The last bytes of a shared buffer's file in strict mode: |lines| records lie before them, the buffer's bytes first.
+struct emu_buffer_tail {
+    uint32_t magic;
+    uint32_t line_bytes;
+    uint64_t bytes;
+    uint64_t lines_at;
+    uint64_t lines;
+};
+
+#define EMU_TAIL_MAGIC 0x4C494154u
 
 // How a buffer was announced: MAPPED ones get an address at once.
 enum emu_map_flags { EMU_MAP_NOW = 1, EMU_MAP_EXTENDED = 2, EMU_MAP_STATIC = 4 };

@@ -112,6 +112,7 @@ AEEResult emu_queue_write(struct emu_queue_side *side, uint32_t flags, uint32_t 
     flags &= ~(uint32_t)(DSPQUEUE_PACKET_FLAG_MESSAGE | DSPQUEUE_PACKET_FLAG_BUFFERS | DSPQUEUE_PACKET_FLAG_WAKEUP);
     if (length) flags |= DSPQUEUE_PACKET_FLAG_MESSAGE;
     if (count) flags |= DSPQUEUE_PACKET_FLAG_BUFFERS;
+    if (side->owner_calls->pass) side->owner_calls->pass(side->owner, true, copy, count);
     result = put(side, flags, copy, count, message, length, deadline);
     for (uint32_t i = 0; i < count && !result; i++) count_reference(side, &copy[i]);
     return result;
@@ -193,7 +194,9 @@ AEEResult emu_queue_read(struct emu_queue_side *side, uint32_t *flags, uint32_t 
     if (flags) *flags = packet.flags;
     if (count) *count = packet.buffers;
     if (length) *length = packet.message_bytes;
-    return arrived(side, buffers, packet.buffers);
+    result = arrived(side, buffers, packet.buffers);
+    if (side->owner_calls->pass) side->owner_calls->pass(side->owner, false, buffers, packet.buffers);
+    return result;
 }
 
 static uint64_t used_bytes(const struct emu_ring *ring) {

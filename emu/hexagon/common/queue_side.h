@@ -25,6 +25,9 @@ struct emu_queue_owner {
     AEEResult (*reference)(void *owner, int fd, int change);
     // A fault on request for the public call |name|: true and *code when the call must return at once.
     bool (*meet)(const char *name, int *code);
+    // A packet with these buffers is about to leave (before the copy that is sent), or has come: caches and clocks of
+    // strict mode. May be NULL.
+    void (*pass)(void *owner, bool leaves, const struct dspqueue_buffer *buffers, uint32_t count);
     // This side polls: a read counts for faults when it got a packet, so that "the n-th read" does not depend on how
     // often.
     bool polls;

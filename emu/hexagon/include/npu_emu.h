@@ -17,13 +17,19 @@ typedef const char *npu_emu_describe_fn(void);
 
 // Reads a counter or state word of the session with effective domain id |domain| (for tests and measurements): "pid",
 // "mapped_bytes", "mappings", "dma_descriptors", "dma_bytes", "dma_faults", "invokes", "cache_ops", "power_votes",
-// "power_types" (a bit for each type), "small_stacks", "events". Returns 0, 0x14 for an unknown name, 0x0E without a
+// "power_types" (a bit for each type), "small_stacks", "events"; in strict mode "lines_cleaned", "lines_invalidated",
+// "evictions", "vtcm_scalars", "violations". Returns 0, 0x14 for an unknown name, 0x0E without a
 // live process. "window" is the setting, and needs no process.
 typedef int npu_emu_query_fn(int domain, const char *name, unsigned long long *value);
+
+// What strict mode found first in the process of the session with effective domain id |domain|, also when it has ended
+// by that: a stable name ("stale_read", …; README) and one line of text. Returns 0, or 0x0E when there is nothing.
+typedef int npu_emu_violation_fn(int domain, char *kind, unsigned kind_bytes, char *text, unsigned text_bytes);
 
 int npu_emu_configure(const char *key, const char *value);
 const char *npu_emu_describe(void);
 int npu_emu_query(int domain, const char *name, unsigned long long *value);
+int npu_emu_violation(int domain, char *kind, unsigned kind_bytes, char *text, unsigned text_bytes);
 
 #ifdef __cplusplus
 }

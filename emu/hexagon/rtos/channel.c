@@ -2,6 +2,7 @@
 // arguments in this process' own form and calls the skel.
 #include "emu_dsp.h"
 #include "../common/message.h"
+#include "../strict/strict.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -114,13 +115,25 @@ static int answer(int channel, const struct invocation *v, int result) {
     return 0;
 }
 
+// Arguments in shared memory: what the library invalidates before a call, and writes back after it.
+static void upkeep(const struct invocation *v, bool after) {
+    uint32_t in = REMOTE_SCALARS_INBUFS(v->call.scalars), buffers = in + REMOTE_SCALARS_OUTBUFS(v->call.scalars);
+    for (uint32_t i = after ? in : 0; emu_strict_cache() && i < buffers; i++)
+        if (v->list[i].fd >= 0) emu_strict_clean((uintptr_t)v->args[i].buf.pv, v->list[i].bytes, true, !after);
+}
+
 static int call_skel(struct invocation *v) {
     npu_emu_skel_fn *skel = skel_of(v->call.module);
     int code;
     emu_count(EMU_COUNT_INVOKES, 1);
     if (!skel) return AEE_EINVHANDLE;
     if (emu_dsp_meet("invoke", &code)) return code;
-    return skel((remote_handle64)v->call.handle, v->call.scalars, v->args);
+    if (emu_strict_cache()) emu_strict_receive();
+    upkeep(v, false);
+    code = skel((remote_handle64)v->call.handle, v->call.scalars, v->args);
+    upkeep(v, true);
+    if (emu_strict_cache()) emu_strict_send();
+    return code;
 }
 
 static void *serve(void *argument) {

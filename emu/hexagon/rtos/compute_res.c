@@ -7,6 +7,7 @@
 #include "compute_res.h"
 #include "compute_res_attr.h"
 #include "qurt.h"
+#include "../strict/strict.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -130,6 +131,13 @@ static struct timespec deadline(uint32_t timeout_us) {
     return t;
 }
 
+// Strict mode: does anybody own VTCM?
+static void note_owned(void) {
+    bool owned = false;
+    for (int i = 0; i < MOST_CONTEXTS; i++) owned = owned || (r.contexts[i].used && r.contexts[i].owns);
+    emu_strict_vtcm_owned(owned);
+}
+
 // Waits until |c| can own its range (cached) or some range of its size, and makes it the owner. 0 or a code.
 static int own(struct context *c, uint32_t timeout_us, bool fixed) {
     struct timespec until = deadline(timeout_us);
@@ -140,6 +148,7 @@ static int own(struct context *c, uint32_t timeout_us, bool fixed) {
             c->first = first;
             c->owns = true;
             c->asked = false;
+            note_owned();
             return AEE_SUCCESS;
         }
         if (!timeout_us) return AEE_EITEMBUSY;
@@ -150,6 +159,7 @@ static int own(struct context *c, uint32_t timeout_us, bool fixed) {
 
 static void disown(struct context *c) {
     c->owns = c->asked = false;
+    note_owned();
     pthread_cond_broadcast(&r.changed);
 }
 
@@ -223,7 +233,7 @@ EMU_API int compute_resource_release_cached(unsigned int context_id) {
     c = context_of(context_id);
     if (c && c->cached && c->owns) {
         // Others may use the range now: with a seed, what a program wrongly expects to find again is gone at once.
-        if (emu_block->seed) memset(emu_vtcm() + c->first, POISON, c->bytes);
+        if (emu_block->seed || emu_strict_vtcm()) memset(emu_vtcm() + c->first, POISON, c->bytes);
         disown(c);
         result = AEE_SUCCESS;
     }

@@ -3,6 +3,7 @@
 // (|quantum|), so that a stricter mode can let them come late or in between.
 #include "emu_dsp.h"
 #include "npu_emu_dsp.h"
+#include "../strict/strict.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -27,18 +28,30 @@ struct engine {
 
 static __thread struct engine engine;
 
-// A rectangle to move: |rows| of |row_bytes|, on each side an address and a stride.
-struct move {
-    uint64_t src, dst, rows, row_bytes, src_stride, dst_stride;
-};
-
 static void *address(const uint32_t *near, uint32_t low) {
     uintptr_t upper = sizeof(uintptr_t) > 4 ? (uintptr_t)near & ~(uintptr_t)0xFFFFFFFFu : 0;
     return (void *)(upper | low);
 }
 
+static const char *strict_kind(enum syndrome syndrome) {
+    switch (syndrome) {
+    case SYNDROME_ALIGNMENT:
+        return "dma_alignment";
+    case SYNDROME_ADDRESS:
+        return "dma_outside";
+    case SYNDROME_ROI:
+        return "dma_stride";
+    default:
+        return "dma_type";
+    }
+}
+
 static void fail(uint32_t *descriptor, enum syndrome syndrome, uint64_t where, const char *what) {
     emu_count(EMU_COUNT_DMA_FAULTS, 1);
+    if (emu_strict_dma())
+        emu_strict_report(strict_kind(syndrome), "dma: %s at %#llx, descriptor %08x %08x %08x %08x %08x %08x", what,
+                          (unsigned long long)where, descriptor[0], descriptor[1], descriptor[2], descriptor[3],
+                          descriptor[5], descriptor[6]);
     emu_loud("dma: %s at %#llx, descriptor %p: %08x %08x %08x %08x", what, (unsigned long long)where,
              (void *)descriptor, descriptor[0], descriptor[1], descriptor[2], descriptor[3]);
     engine.state = NPU_EMU_DM0_ERROR;
@@ -59,7 +72,7 @@ static bool is_own(uint64_t at, uint64_t bytes) {
     return true;
 }
 
-static const char *check_side(uint64_t at, uint64_t stride, const struct move *m, enum emu_access access) {
+static const char *check_side(uint64_t at, uint64_t stride, const struct emu_move *m, enum emu_access access) {
     uint64_t bytes = m->rows ? (m->rows - 1) * stride + m->row_bytes : 0;
     const char *wrong;
     if (at >> 32) return NULL; // extended: checked at the move
@@ -89,7 +102,10 @@ static void copy(uint8_t *dst, const uint8_t *src, size_t bytes) {
 static int move_row(uint64_t dst, uint64_t src, uint64_t bytes) {
     uint8_t part[4096];
     if (!(dst >> 32) && !(src >> 32)) {
-        copy((uint8_t *)(uintptr_t)dst, (const uint8_t *)(uintptr_t)src, (size_t)bytes);
+        if (emu_strict_dma())
+            emu_strict_dma_row(dst, src, bytes);
+        else
+            copy((uint8_t *)(uintptr_t)dst, (const uint8_t *)(uintptr_t)src, (size_t)bytes);
         return 0;
     }
     for (uint64_t at = 0; at < bytes; at += sizeof part) {
@@ -109,9 +125,9 @@ static int move_row(uint64_t dst, uint64_t src, uint64_t bytes) {
 }
 
 // Reads the rectangle out of |d|. NULL, or what is wrong with *syndrome.
-static const char *decode(const uint32_t *d, struct move *m, enum syndrome *syndrome) {
+static const char *decode(const uint32_t *d, struct emu_move *m, enum syndrome *syndrome) {
     uint32_t type;
-    *m = (struct move){.src = d[2], .dst = d[3], .rows = 1, .row_bytes = d[1] & 0xFFFFFFu};
+    *m = (struct emu_move){.src = d[2], .dst = d[3], .rows = 1, .row_bytes = d[1] & 0xFFFFFFu};
     *syndrome = SYNDROME_TYPE;
     if (!(d[1] >> 24 & 3)) return NULL;
     if ((d[1] >> 24 & 3) != 1) return "unknown size class";
@@ -139,7 +155,7 @@ static const char *decode(const uint32_t *d, struct move *m, enum syndrome *synd
     return d[7] & 0xFFFFFF ? "an offset in a type 9 descriptor" : NULL;
 }
 
-static const char *check(const struct move *m, enum syndrome *syndrome, uint64_t *where) {
+static const char *check(const struct emu_move *m, enum syndrome *syndrome, uint64_t *where) {
     const char *wrong;
     *where = m->src;
     *syndrome = SYNDROME_ROI;
@@ -153,7 +169,7 @@ static const char *check(const struct move *m, enum syndrome *syndrome, uint64_t
     return check_side(m->dst, m->dst_stride, m, EMU_WRITE);
 }
 
-static int run_moves(const struct move *m) {
+static int run_moves(const struct emu_move *m) {
     int64_t value;
     uint64_t rows = m->rows, bytes = m->row_bytes;
     if (emu_dsp_fault("dma", &value) == EMU_FAULT_SHORT) {
@@ -174,9 +190,10 @@ static void step(void) {
     enum syndrome syndrome = SYNDROME_ALIGNMENT;
     uint64_t where = (uintptr_t)d;
     const char *wrong = NULL;
-    struct move m;
+    struct emu_move m;
     if ((uintptr_t)d % 16) {
         emu_count(EMU_COUNT_DMA_FAULTS, 1);
+        if (emu_strict_dma()) emu_strict_report("dma_alignment", "descriptor %p is not 16-byte aligned", (void *)d);
         emu_loud("dma: descriptor %p is not 16-byte aligned", (void *)d);
         engine.state = NPU_EMU_DM0_ERROR;
         engine.dm4 = 1u | SYNDROME_ALIGNMENT << 8;
@@ -194,6 +211,7 @@ static void step(void) {
         fail(d, syndrome, where, wrong);
         return;
     }
+    if (emu_strict_dma()) emu_strict_dma_done(d);
     atomic_store_explicit((_Atomic uint32_t *)&d[1], d[1] | DONE, memory_order_release); // after the last byte
     engine.last = d;
     engine.next = d[0] ? address(d, d[0]) : NULL;
@@ -202,7 +220,7 @@ static void step(void) {
 
 // Descriptors that run at this look of the thread.
 static unsigned quantum(void) {
-    return STEP_MOST;
+    return emu_strict_dma() ? emu_strict_dma_quantum() : STEP_MOST;
 }
 
 static void look(unsigned most) {
@@ -214,19 +232,32 @@ static uint32_t dm0(void) {
     return ((uint32_t)(uintptr_t)at & ~15u) | engine.state;
 }
 
+// Strict mode knows a transfer from its link on; what is wrong with one shows when it runs.
+static void note(uint32_t *d) {
+    for (; d && !((uintptr_t)d % 16); d = d[0] ? address(d, d[0]) : NULL) {
+        enum syndrome syndrome;
+        struct emu_move m;
+        uint64_t where;
+        if (!decode(d, &m, &syndrome) && !check(&m, &syndrome, &where)) emu_strict_dma_linked(d, &m);
+    }
+}
+
 static void start(void *next) {
     engine.next = next;
     engine.state = next ? NPU_EMU_DM0_RUN : NPU_EMU_DM0_IDLE;
 }
 
 EMU_API void npu_emu_dmstart(void *next) {
+    if (emu_strict_dma()) note(next);
     start(next);
 }
 
 // A running engine meets |next| by the word written into |tail|; an idle one starts with it.
 EMU_API void npu_emu_dmlink(void *tail, void *next) {
+    if (emu_strict_dma()) note(next);
     if (tail) *(volatile uint32_t *)tail = (uint32_t)(uintptr_t)next;
     if (engine.state == NPU_EMU_DM0_IDLE) start(next);
+    if (emu_strict_dma()) look(emu_strict_dma_quantum());
 }
 
 EMU_API uint32_t npu_emu_dmpoll(void) {
@@ -236,6 +267,7 @@ EMU_API uint32_t npu_emu_dmpoll(void) {
 
 EMU_API uint32_t npu_emu_dmwait(void) {
     while (engine.next && engine.state == NPU_EMU_DM0_RUN) look(STEP_MOST);
+    if (emu_strict_dma()) emu_strict_dma_waited();
     return dm0();
 }
 
@@ -254,6 +286,14 @@ EMU_API void npu_emu_dmresume(uint32_t value) {
 
 EMU_API void npu_emu_dmsyncht(void) {
     npu_emu_dmwait();
+}
+
+EMU_API void npu_emu_dma_pushed(uint32_t depth) {
+    if (emu_strict_dma()) emu_strict_dma_pushed(depth);
+}
+
+EMU_API void npu_emu_dma_popped(void) {
+    if (emu_strict_dma()) emu_strict_dma_popped();
 }
 
 EMU_API uint32_t npu_emu_dmcfgrd(uint32_t index) {

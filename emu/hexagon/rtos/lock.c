@@ -3,6 +3,7 @@
 #include "emu_dsp.h"
 #include "qurt.h"
 #include "../common/futex.h"
+#include "../strict/strict.h"
 
 #include <string.h>
 
@@ -16,12 +17,14 @@ static word *at(void *object, unsigned index) {
 
 static void word_lock(word *w) {
     uint32_t free_value = 0;
+    emu_strict_step(EMU_STEP_LOCK);
     if (atomic_compare_exchange_strong(w, &free_value, 1)) return;
     while (atomic_exchange(w, 2)) emu_futex_wait(w, 2, EMU_FOREVER);
 }
 
 static void word_unlock(word *w) {
     if (atomic_exchange(w, 0) == 2) emu_futex_wake(w, 1);
+    emu_strict_step(EMU_STEP_LOCK);
 }
 
 EMU_API void qurt_mutex_init(qurt_mutex_t *m) {
@@ -163,6 +166,7 @@ EMU_API int qurt_barrier_destroy(qurt_barrier_t *b) {
 
 EMU_API int qurt_barrier_wait(qurt_barrier_t *b) {
     uint32_t round = atomic_load(at(b, 0));
+    emu_strict_step(EMU_STEP_LOCK);
     if (atomic_fetch_add(at(b, 1), 1) + 1 == b->word[2]) {
         atomic_store(at(b, 1), 0);
         atomic_fetch_add(at(b, 0), 1);
@@ -237,11 +241,14 @@ EMU_API unsigned int qurt_anysignal_clear(qurt_anysignal_t *s, unsigned int mask
 // --- futex ---
 
 EMU_API int qurt_futex_wait(void *lock, int value) {
-    emu_futex_wait(at(lock, 0), (uint32_t)value, EMU_FOREVER);
+    emu_strict_step(EMU_STEP_LOCK);
+    if (!emu_strict_wakes()) emu_futex_wait(at(lock, 0), (uint32_t)value, EMU_FOREVER);
+    emu_strict_step(EMU_STEP_LOCK);
     return QURT_EOK;
 }
 
 EMU_API int qurt_futex_wake(void *lock, int threads) {
+    emu_strict_step(EMU_STEP_LOCK);
     emu_futex_wake(at(lock, 0), threads);
     return QURT_EOK;
 }

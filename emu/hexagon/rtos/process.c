@@ -2,6 +2,7 @@
 // control messages until the host goes away. The program's code runs on other threads.
 #include "emu_dsp.h"
 #include "../common/message.h"
+#include "../strict/strict.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -108,6 +109,8 @@ static int serve(struct emu_control *message, int fd) {
         return emu_dsp_queue_create(message->value, fd);
     case EMU_CONTROL_QUEUE_DESTROY:
         return emu_dsp_queue_destroy(message->value);
+    case EMU_CONTROL_CLOCKS:
+        return emu_strict_clocks(fd) ? AEE_ENOMEMORY : 0;
     case EMU_CONTROL_EXIT:
         exit(0);
     default:

@@ -4,6 +4,7 @@
 #include "dspqueue.h"
 #include "../common/futex.h"
 #include "../common/queue_side.h"
+#include "../strict/strict.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -76,7 +77,26 @@ static AEEResult reference(void *owner, int fd, int change) {
     return emu_window_reference(fd, change);
 }
 
-static const struct emu_queue_owner owner_calls = {look, reference, emu_dsp_meet, true};
+// What the library does with caches by a buffer's flags, and no more.
+static void upkeep(const struct dspqueue_buffer *b, uint32_t clean, uint32_t invalidate) {
+    uint64_t known;
+    uint8_t *base = emu_window_address((int)b->fd, &known);
+    if (base && b->flags & (clean | invalidate))
+        emu_strict_clean((uintptr_t)base + b->offset, b->size, b->flags & clean, b->flags & invalidate);
+}
+
+static void pass(void *owner, bool leaves, const struct dspqueue_buffer *buffers, uint32_t count) {
+    (void)owner;
+    if (!leaves && emu_strict_cache()) emu_strict_receive();
+    for (uint32_t i = 0; emu_strict_cache() && i < count; i++)
+        if (leaves)
+            upkeep(&buffers[i], DSPQUEUE_BUFFER_FLAG_FLUSH_SENDER, DSPQUEUE_BUFFER_FLAG_INVALIDATE_SENDER);
+        else
+            upkeep(&buffers[i], DSPQUEUE_BUFFER_FLAG_FLUSH_RECIPIENT, DSPQUEUE_BUFFER_FLAG_INVALIDATE_RECIPIENT);
+    if (leaves) emu_strict_answer();
+}
+
+static const struct emu_queue_owner owner_calls = {look, reference, emu_dsp_meet, pass, true};
 
 static AEEResult import(struct dspqueue *queue, dspqueue_callback_t packet_callback, void *context) {
     if (queue->imported) return AEE_EITEMBUSY;

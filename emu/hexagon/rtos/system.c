@@ -1,5 +1,5 @@
-// What is left of QuRT and HAP: hardware numbers, clocks, caches (coherent here: counted only), HVX units, power votes,
-// the log.
+// What is left of QuRT and HAP: hardware numbers, clocks, caches (counted; strict mode has some), HVX units, power
+// votes, the log.
 #include "emu_dsp.h"
 #include "HAP_farf.h"
 #include "HAP_perf.h"
@@ -7,6 +7,7 @@
 #include "npu_emu_dsp.h"
 #include "qurt.h"
 #include "../common/futex.h"
+#include "../strict/strict.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -29,7 +30,17 @@ EMU_API int npu_emu_idle(void) {
 EMU_API void npu_emu_event(const char *name) {
     int code;
     emu_count(EMU_COUNT_EVENTS, 1);
+    emu_strict_step(EMU_STEP_EVENT);
     emu_dsp_meet(name, &code);
+}
+
+EMU_API void npu_emu_op(uint32_t index, const char *name) {
+    if (emu_strict_dma()) emu_strict_op((int)index, name);
+    npu_emu_event("op");
+}
+
+EMU_API uint32_t npu_emu_line(void) {
+    return emu_strict_cache() ? emu_block->strict.line_bytes : EMU_LINE_BYTES;
 }
 
 EMU_API int qurt_sysenv_get_max_hw_threads(qurt_sysenv_max_hthreads_t *threads) {
@@ -81,29 +92,35 @@ EMU_API int qurt_mem_cache_clean(qurt_addr_t address, qurt_size_t bytes, qurt_me
     switch (op) {
     case QURT_MEM_CACHE_FLUSH_ALL:
     case QURT_MEM_CACHE_FLUSH_INVALIDATE_ALL:
+        if (emu_strict_cache() && type == QURT_MEM_DCACHE) emu_strict_clean_all(op != QURT_MEM_CACHE_FLUSH_ALL);
         return QURT_EOK;
     case QURT_MEM_CACHE_FLUSH:
     case QURT_MEM_CACHE_INVALIDATE:
     case QURT_MEM_CACHE_FLUSH_INVALIDATE:
-        return address && bytes ? QURT_EOK : QURT_EVAL;
+        if (!address || !bytes) return QURT_EVAL;
+        if (emu_strict_cache() && type == QURT_MEM_DCACHE)
+            emu_strict_clean(address, bytes, op != QURT_MEM_CACHE_INVALIDATE, op != QURT_MEM_CACHE_FLUSH);
+        return QURT_EOK;
     default:
         return QURT_EVAL;
     }
 }
 
-EMU_API void npu_emu_dccleana(const void *address) {
-    (void)address;
+static void line(const void *address, bool clean, bool invalidate) {
     emu_count(EMU_COUNT_CACHE_OPS, 1);
+    if (emu_strict_cache()) emu_strict_line((uintptr_t)address, clean, invalidate);
+}
+
+EMU_API void npu_emu_dccleana(const void *address) {
+    line(address, true, false);
 }
 
 EMU_API void npu_emu_dcinva(const void *address) {
-    (void)address;
-    emu_count(EMU_COUNT_CACHE_OPS, 1);
+    line(address, false, true);
 }
 
 EMU_API void npu_emu_dccleaninva(const void *address) {
-    (void)address;
-    emu_count(EMU_COUNT_CACHE_OPS, 1);
+    line(address, true, true);
 }
 
 // --- HVX units: a thread holds at most one ---

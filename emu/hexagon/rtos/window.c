@@ -1,6 +1,7 @@
 // Host buffers in the NPU process: what was announced, what is mapped, the limits on bytes and mappings, HAP_mmap and
 // its relatives, and the check of an address range that the DMA engine makes.
 #include "emu_dsp.h"
+#include "../strict/strict.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -49,11 +50,21 @@ static uint64_t page_round(uint64_t bytes) {
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
+// Shows the buffer's memory at |at|, or in strict mode the process' copy of it.
+static int show(const struct announcement *a, uint32_t at, uint64_t bytes, int prot) {
+    if (emu_strict_cache()) return emu_strict_map(at, bytes, prot, a->fd, a->number, a->bytes);
+    return mmap((void *)(uintptr_t)at, (size_t)bytes, prot, MAP_SHARED | MAP_FIXED, a->fd, 0) == MAP_FAILED ? -1 : 0;
+}
+
+static void hide(const struct mapping *m) {
+    if (emu_strict_cache() && m->extended_fd < 0 && !m->idle) emu_strict_unmap((uint32_t)m->address, m->bytes);
+}
+
 static void *reuse_idle(const struct announcement *a, uint64_t bytes, int prot) {
     for (struct mapping *m = w.mapped; m; m = m->next) {
         void *at = (void *)(uintptr_t)m->address;
         if (!m->idle || m->number != a->number || m->bytes != bytes || m->extended_fd >= 0) continue;
-        if (mmap(at, (size_t)bytes, prot, MAP_SHARED | MAP_FIXED, a->fd, 0) == MAP_FAILED) return NULL;
+        if (show(a, (uint32_t)m->address, bytes, prot)) return NULL;
         m->idle = false;
         m->prot = prot;
         return at;
@@ -83,8 +94,7 @@ static void *map(const struct announcement *a, uint64_t bytes, int prot) {
         return NULL;
     at = emu_low_take(bytes);
     if (!at) return NULL;
-    if (mmap((void *)(uintptr_t)at, (size_t)bytes, prot, MAP_SHARED | MAP_FIXED, a->fd, 0) == MAP_FAILED ||
-        !add_mapping(at, bytes, a->number, prot)) {
+    if (show(a, at, bytes, prot) || !add_mapping(at, bytes, a->number, prot)) {
         emu_low_give(at, bytes);
         return NULL;
     }
@@ -94,6 +104,7 @@ static void *map(const struct announcement *a, uint64_t bytes, int prot) {
 }
 
 static void release(struct mapping *m) {
+    hide(m);
     if (m->extended_fd >= 0) {
         close(m->extended_fd);
     } else {
@@ -110,6 +121,7 @@ static int unmap(uint64_t address, uint64_t bytes) {
         if (m->address != address || m->idle) continue;
         if (bytes && page_round(bytes) != m->bytes) return AEE_EBADPARM;
         if (emu_block->window_by_free && m->extended_fd < 0) {
+            hide(m);
             m->idle = true;
             mprotect((void *)(uintptr_t)address, (size_t)m->bytes, PROT_NONE);
             return AEE_SUCCESS;

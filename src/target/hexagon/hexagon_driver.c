@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "emu/hexagon/include/npu_emu.h"
 #include "target/emu_setting.h"
 
 /* |timeout_s| is for users who give no --timeout, which always wins: a device answers within 5 seconds, emulation takes
@@ -16,11 +15,10 @@ static const struct {
     const char *name;
     bool emulated;
     double timeout_s;
-    const char *settings[2]; /* of the emulator, "key=value" */
+    const char *settings[3]; /* of the emulator, "key=value" */
 } drivers[] = {
-    {"auto", false, 5, {NULL}},
-    {"fastrpc", false, 5, {NULL}},
-    {"sim", true, 60, {"driver=sim"}},
+    {"auto", false, 5, {NULL}},           {"fastrpc", false, 5, {NULL}},
+    {"sim", true, 60, {"driver=sim"}},    {"sim-strict", true, 300, {"driver=sim", "strict=1"}},
     {"qemu", true, 900, {"driver=qemu"}},
 };
 
@@ -55,6 +53,14 @@ npu_status npu_hex_status(int result) {
 npu_status npu_hex_fail(npu_error *err, int result, const char *what) {
     return npu_fail(err, npu_hex_status(result), "hexagon.rpc", "%s: %s (0x%x)", what, npu_hex_result_name(result),
                     (unsigned)result);
+}
+
+bool npu_hex_violation(const npu_hex_driver *driver, int domain, npu_error *err) {
+    char kind[32], code[48], text[440];
+    if (!driver->violation || driver->violation(domain, kind, sizeof kind, text, sizeof text)) return false;
+    snprintf(code, sizeof code, "hexagon.strict.%s", kind);
+    npu_fail(err, NPU_DEVICE_LOST, code, "the emulated NPU ended the program: %s: %s", kind, text);
+    return true;
 }
 
 /* Folder of the running program, with a slash at its end; "" when it can't be known. */
@@ -115,7 +121,7 @@ static npu_status configure(npu_emu_configure_fn *fn, const char *setting, npu_e
 }
 
 /* The emulator's own defaults, then where NPU programs are, then the driver's and the user's settings. */
-static npu_status configure_all(npu_hex_driver *d, const char *const driver[2], const char *kernels_dir,
+static npu_status configure_all(npu_hex_driver *d, const char *const driver[3], const char *kernels_dir,
                                 const npu_target_params *params, npu_error *err) {
     npu_emu_configure_fn *fn;
     *(void **)&fn = dlsym(d->library, "npu_emu_configure");
@@ -125,7 +131,7 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[2], 
         snprintf(d->programs, sizeof d->programs, "%.*s", (int)(strrchr(d->path, '/') - d->path), d->path);
     snprintf(program, sizeof program, "program=%s", d->programs);
     NPU_TRY(configure(fn, program, err));
-    for (unsigned i = 0; i < 2 && driver[i]; i++) NPU_TRY(configure(fn, driver[i], err));
+    for (unsigned i = 0; driver[i]; i++) NPU_TRY(configure(fn, driver[i], err));
     if (params->arch) {
         char arch[64];
         snprintf(arch, sizeof arch, "arch=%s", params->arch);
@@ -134,6 +140,7 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[2], 
     for (const char *const *s = params->emu; s && *s; s++) NPU_TRY(configure(fn, *s, err));
     npu_emu_query_fn *query;
     unsigned long long window;
+    *(void **)&d->violation = dlsym(d->library, "npu_emu_violation");
     *(void **)&query = dlsym(d->library, "npu_emu_query");
     if (query && !query(CDSP_DOMAIN_ID, "window", &window)) d->window_bytes = window;
     return NPU_OK;

@@ -9,6 +9,7 @@
 #include "emu/hexagon/include/host/dspqueue.h"
 #include "emu/hexagon/include/host/remote.h"
 #include "emu/hexagon/include/host/rpcmem.h"
+#include "emu/hexagon/include/npu_emu.h"
 #include "target/target.h"
 
 typedef struct npu_hex_driver {
@@ -16,8 +17,9 @@ typedef struct npu_hex_driver {
     char path[512];
     char programs[512]; /* folder of the NPU programs; "" when the library looks for them by itself */
     bool emulated;
-    uint64_t window_bytes; /* of an emulated device, 0 = unknown */
-    double timeout_s;      /* for an answer when the user gives none: emulation takes its time */
+    uint64_t window_bytes;           /* of an emulated device, 0 = unknown */
+    npu_emu_violation_fn *violation; /* of an emulated device, NULL = it has no strict mode */
+    double timeout_s;                /* for an answer when the user gives none: emulation takes its time */
 #define HEX_SYMBOL(result, name, arguments, need) result(*name) arguments;
 #include "target/hexagon/hexagon_symbols.def"
 } npu_hex_driver;
@@ -30,6 +32,10 @@ void npu_hex_driver_close(npu_hex_driver *driver);
 
 /* The settings of the emulated device that params->driver names, or else of "sim". */
 npu_status npu_hex_describe_emu(const npu_target_params *params, const char **text, npu_error *err);
+
+/* What a strict emulated device ended the process of |domain| for: false when that was nothing; else DEVICE_LOST with
+ * the code "hexagon.strict.KIND". */
+bool npu_hex_violation(const npu_hex_driver *driver, int domain, npu_error *err);
 
 /* Reports a FastRPC result by name: "what: AEE_ENAME (0x..)". */
 npu_status npu_hex_fail(npu_error *err, int result, const char *what);

@@ -62,6 +62,7 @@ static npu_status read_answer(npu_hex_session *s, uint64_t until, npu_error *err
     if (status == NPU_TIMEOUT)
         return npu_fail(err, status, "hexagon.timeout", "the NPU did not answer batch %llu within %.1f s",
                         (unsigned long long)s->answered + 1, (double)s->timeout_us / 1e6);
+    if (npu_hex_violation(s->driver, NPU_HEX_DOMAIN, err)) return NPU_DEVICE_LOST;
     return npu_fail(err, status, "hexagon.lost", "the NPU process is lost: %s (0x%x)", npu_hex_result_name(result),
                     (unsigned)result);
 }
@@ -72,13 +73,15 @@ static npu_status send(npu_hex_session *s, const npu_wire_request *r, npu_error 
             s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof *r, (const uint8_t *)r, (uint32_t)s->timeout_us);
         if (!result) return NPU_OK;
         lose(s, npu_hex_status(result));
-        return npu_hex_fail(err, result, "sending a batch");
+        return npu_hex_violation(s->driver, NPU_HEX_DOMAIN, err) ? NPU_DEVICE_LOST
+                                                                 : npu_hex_fail(err, result, "sending a batch");
     }
     npu_wire_response a = {0};
     int result = npu_hex_rpc(s->driver, s->handle, NPU_RPC_BATCH, r, sizeof *r, &a, sizeof a);
     if (!result) return take_answer(s, &a, sizeof a, err);
     lose(s, NPU_DEVICE_LOST);
-    return npu_hex_fail(err, result, "invoking a batch");
+    return npu_hex_violation(s->driver, NPU_HEX_DOMAIN, err) ? NPU_DEVICE_LOST
+                                                             : npu_hex_fail(err, result, "invoking a batch");
 }
 
 npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t *sequence, npu_error *err) {

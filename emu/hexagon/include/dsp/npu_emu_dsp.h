@@ -31,7 +31,14 @@ void npu_emu_dmsyncht(void);
 uint32_t npu_emu_dmcfgrd(uint32_t index);
 void npu_emu_dmcfgwr(uint32_t index, uint32_t value);
 
-// Cache operations on the 128-byte line of |address|: write back, drop, both.
+// For strict mode, which holds a program to its own words: a transfer of this thread's queue, which is |depth| deep,
+// was pushed, or waited for.
+void npu_emu_dma_pushed(uint32_t depth);
+void npu_emu_dma_popped(void);
+
+// Cache operations on the line of |address|: write back, drop, both. A line has 128 bytes unless setting "line" says
+// less.
+uint32_t npu_emu_line(void);
 void npu_emu_dccleana(const void *address);
 void npu_emu_dcinva(const void *address);
 void npu_emu_dccleaninva(const void *address);
@@ -42,6 +49,9 @@ void npu_emu_low_free(void *memory);
 
 // Marks a point of the program by name ("op", …), so that a fault can be set on its n-th passing.
 void npu_emu_event(const char *name);
+
+// The same for event "op", with what strict mode's reports say of it; |name| stays.
+void npu_emu_op(uint32_t index, const char *name);
 
 // Hexagon version of the emulated device, e.g. 73.
 uint32_t npu_emu_arch(void);

@@ -1,0 +1,8 @@
+# For strict mode of the emulated Hexagon (driver "sim-strict"): the native build with a hook before each access.
+if(NPU_EMU AND EMU_STRICT_FLAGS)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(level -march=x86-64-v3)
+  endif()
+  npu_htp_native(strict ${level} -O2 ${EMU_STRICT_FLAGS})
+  target_link_options(npu_htp_strict PRIVATE ${EMU_STRICT_LINK})
+endif()
