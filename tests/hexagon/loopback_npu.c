@@ -41,20 +41,28 @@ static int low_unmap(void *memory, size_t bytes) {
     return munmap((uint8_t *)memory - PAGE, bytes + 2 * PAGE);
 }
 
-static pthread_t started[1024]; /* by id, used again once joined */
+/* By id; a slot is taken from creation to join, however many threads come and go beside a long-lived one. */
+enum { MOST_THREADS = 1024 };
+static pthread_t started[MOST_THREADS];
+static int taken[MOST_THREADS];
 
 int qurt_thread_create(qurt_thread_t *thread, qurt_thread_attr_t *attr, void (*entry)(void *), void *argument) {
-    static unsigned n;
+    unsigned id = 0;
     (void)attr;
-    *thread = n++ % 1024;
-    return pthread_create(&started[*thread], NULL, (void *(*)(void *))(void *)entry, argument) ? 12 : 0;
+    while (id < MOST_THREADS && __atomic_exchange_n(&taken[id], 1, __ATOMIC_ACQUIRE)) id++;
+    if (id == MOST_THREADS) return 12;
+    *thread = id;
+    if (!pthread_create(&started[id], NULL, (void *(*)(void *))(void *)entry, argument)) return 0;
+    __atomic_store_n(&taken[id], 0, __ATOMIC_RELEASE);
+    return 12;
 }
 void qurt_thread_exit(int status) {
     pthread_exit((void *)(intptr_t)status);
 }
 int qurt_thread_join(qurt_thread_t thread, int *status) {
     void *result;
-    if (pthread_join(started[thread], &result)) return 17;
+    if (thread >= MOST_THREADS || pthread_join(started[thread], &result)) return 17;
+    __atomic_store_n(&taken[thread], 0, __ATOMIC_RELEASE);
     *status = (int)(intptr_t)result;
     return 0;
 }

@@ -86,7 +86,8 @@ class Tiny:
         s, w = self.s, gguf.GGUFWriter(path, self.arch)
         keys = {"block_count": s["n_layers"], "context_length": s["n_ctx"], "embedding_length": s["n_embd"],
                 "feed_forward_length": s["n_ff"], "attention.head_count": s["n_heads"],
-                "attention.head_count_kv": s["n_kv"], "attention.layer_norm_rms_epsilon": 1e-5}
+                "attention.head_count_kv": s["n_kv"], "attention.layer_norm_rms_epsilon": 1e-5,
+                "vocab_size": s["n_vocab"]}  # llama.cpp needs the last one when there is no tokenizer
         if s["head"] or s["head_v"]:
             keys.update({"attention.key_length": self.head, "attention.value_length": self.head_v})
         for name, value in {**keys, **s["keys"]}.items():
