@@ -119,6 +119,9 @@ def usage():
                  ["--json-schema", "x"], ["--host-cost"], ["--plan", "x"], ["--no-fallback"], ["--prefill-rows", "1"],
                  ["--kv", "f32"], ["--exact"], ["--fast"], ["--profile"], ["--trace", "x"]):
         expect(2, "bench", "--ops", "gemv", *flag, says="has no effect with --ops")
+        expect(2, "bench", "--repack", *flag, says="has no effect with --repack")
+    expect(2, "bench", "--repack", "--npu-target", "hexagon", "--driver", "sim", says="--driver has no effect with --repack")
+    expect(2, "bench", "--repack", "--ops", "gemv", says="contradict")
     expect(2, *logits, "--prefill-rows", "4097", says="--prefill-rows: '4097' is not a whole number from 1 to 4096")
     expect(0, *logits, "--prefill-rows", "4096")
 

@@ -18,7 +18,7 @@ def commands(folder):
     return [
         ["run", "-m", model, "-p", "x"], ["run", "-m", model, "-f", file], ["run", "-m", model, "--plan", file, "-p", "x"],
         ["run", "-m", model, "-p", "x", "--template", file, "--json-schema", file],
-        ["bench", "-m", model], ["bench", "-m", model, "--host-cost"], ["bench", "-m", model, "--json-schema", file],
+        ["bench", "-m", model], ["bench", "-m", model, "--host-cost"], ["bench", "--repack"], ["bench", "-m", model, "--json-schema", file],
         ["logits", "-m", model, "--ids", "@" + file, "-o", str(folder / "out")],
         ["eval", "-m", model, "--text", file, "--against", "exact"],
         ["plan", "-m", model, "-o", str(folder / "out")], ["plan", "-m", model, "--plan", file, "--check"],

@@ -14,4 +14,7 @@ int cli_bench_schema(const cli_options *o, cli_session *session, uint32_t prompt
 /* Measures single ops of a target, without a model: --ops. */
 int cli_bench_ops(const cli_options *o);
 
+/* Measures how fast a target packs weights, without a model or a device: --repack. */
+int cli_bench_repack(const cli_options *o);
+
 #endif

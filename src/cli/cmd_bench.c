@@ -228,6 +228,7 @@ int cli_bench(const cli_options *given) {
               .parallel = o.given[CLI_OPT_parallel] ? (uint32_t)o.parallel : 1};
     uint32_t all = w.depth + w.prompt + w.gen;
     if (o.ops) return cli_bench_ops(&o);
+    if (o.repack) return cli_bench_repack(&o);
     if (!all || (o.json_schema && !w.gen)) return cli_usage("npu bench: nothing to measure: 0 tokens");
     if (o.host_cost) return bench_host_cost(&o);
     if (!o.ctx) o.ctx = all;

@@ -5,15 +5,17 @@
 #include "base/cpu.h"
 #include "cli/cli.h"
 
-/* bench --ops measures products without a model: what says how to run a model would be passed over. */
-static int check_ops(const cli_options *o) {
+/* bench --ops and --repack measure without a model: what says how to run one would be passed over. */
+static int check_no_model(const cli_options *o) {
     static const int of_models[] = {CLI_OPT_model,       CLI_OPT_prompt_tokens, CLI_OPT_gen_tokens, CLI_OPT_depth,
                                     CLI_OPT_ctx,         CLI_OPT_json_schema,   CLI_OPT_host_cost,  CLI_OPT_plan,
                                     CLI_OPT_no_fallback, CLI_OPT_prefill_rows,  CLI_OPT_kv,         CLI_OPT_exact,
                                     CLI_OPT_fast,        CLI_OPT_profile,       CLI_OPT_trace,      CLI_OPT_parallel};
-    for (size_t i = 0; o->ops && i < sizeof of_models / sizeof of_models[0]; i++)
+    const char *alone = o->ops ? "--ops" : "--repack";
+    for (size_t i = 0; (o->ops || o->repack) && i < sizeof of_models / sizeof of_models[0]; i++)
         if (o->given[of_models[i]])
-            return cli_usage("%s has no effect with --ops: it is for running a model", cli_option_name(of_models[i]));
+            return cli_usage("%s has no effect with %s: it is for running a model", cli_option_name(of_models[i]),
+                             alone);
     return 0;
 }
 
@@ -28,6 +30,7 @@ static int check_pairs(const cli_options *o) {
         {CLI_OPT_exact, CLI_OPT_driver},
         {CLI_OPT_fast, CLI_OPT_npu_target},
         {CLI_OPT_host_cost, CLI_OPT_json_schema},
+        {CLI_OPT_ops, CLI_OPT_repack},
         {CLI_OPT_parallel, CLI_OPT_host_cost},
         {CLI_OPT_parallel, CLI_OPT_json_schema},
         {CLI_OPT_detokenize, CLI_OPT_prompt},
@@ -68,7 +71,7 @@ static int check_cpu_level(const cli_options *o) {
 
 int cli_check_options(const cli_options *o) {
     int bad = check_pairs(o);
-    if (!bad) bad = check_ops(o);
+    if (!bad) bad = check_no_model(o);
     for (int i = 0; !bad && o->stop[i]; i++)
         if (!*o->stop[i]) bad = cli_usage("--stop: string %d is empty", i + 1);
     return bad ? bad : check_cpu_level(o);

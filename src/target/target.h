@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "base/pool.h"
 #include "npu/mode.h"
 #include "base/status.h"
 #include "target/weights.h"
@@ -179,6 +180,11 @@ typedef struct npu_target_ops {
 
     /* Optional: how a weight that lies as in the file is kept on the device, by a name for the plan, and its bytes. */
     void (*image)(const npu_tensor *weight, const char **kind, uint64_t *bytes);
+
+    /* Optional, with |image|: writes such bytes to |out|, on all threads of |pool|; no device is asked. For measuring.
+     */
+    npu_status (*pack)(const npu_target_params *params, npu_pool *pool, const npu_weight *weight, uint8_t *out,
+                       npu_error *err);
 
     /* Optional, gemv-class: how the products that |supports| takes are carried out. Called once for a plan whose
      * entries are all there: gives each entry on the device its designs and their kernels from the manifest in

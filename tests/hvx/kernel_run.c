@@ -281,7 +281,7 @@ static void fill(const npu_image_format *image, int tiles) {
     const npu_format *f = npu_format_of(image->type);
     fill_blocks(f);
     memset(data.image, 0x7e, sizeof data.image);
-    npu_hex_repack(image, data.raw[0], sizeof data.raw[0], 32 * (uint32_t)tiles, 32, 0, 1, data.image);
+    npu_hex_repack(NULL, image, data.raw[0], sizeof data.raw[0], 32 * (uint32_t)tiles, 32, 0, 1, data.image);
     for (int c = 0; c < COLUMNS; c++)
         for (int t = 0; t < tiles; t++) {
             int half[2] = {0};

@@ -3,6 +3,7 @@
 #define NPU_HEXAGON_INTERNAL_H
 
 #include "base/pool.h"
+#include "target/hexagon/hexagon_repack.h"
 #include "target/hexagon/hexagon_session.h"
 #include "target/hexagon/hexagon_trace.h"
 
@@ -32,8 +33,9 @@ typedef struct npu_hex_target {
     npu_target base; /* first: an npu_target* of this target is an npu_hex_target* */
     npu_hex_driver driver;
     npu_hex_session *session;
-    npu_hex_tracer *tracer; /* NULL = off */
-    npu_pool *pool;         /* for repacking */
+    npu_hex_tracer *tracer;                /* NULL = off */
+    npu_pool *pool;                        /* for packing */
+    npu_hex_row_tile_fn *const *row_tiles; /* of this CPU */
     uint64_t session_id;
     npu_hex_weight *weights; /* open hash table */
     uint32_t n_weights, weight_slots;
@@ -53,6 +55,14 @@ void npu_hex_weights_free(npu_hex_target *t);
 
 /* How a weight of this shape will lie on the device: fills layout and strides. */
 void npu_hex_weight_layout(npu_tensor *t);
+
+/* --- hexagon_pack.c --- */
+
+/* Writes |w| to |out| in the layout of |as|. */
+void npu_hex_pack(npu_pool *pool, npu_hex_row_tile_fn *const *row_tiles, const npu_weight *w, const npu_tensor *as,
+                  uint8_t *out);
+npu_status npu_hex_pack_alone(const npu_target_params *params, npu_pool *pool, const npu_weight *w, uint8_t *out,
+                              npu_error *err);
 
 /* --- hexagon_lower.c --- */
 

@@ -108,23 +108,25 @@ static void (*const row_tiles[NPU_IMAGE_COUNT])(const source *s, const planes *t
 #include "wire/npu_images.def"
 };
 
-void npu_hex_repack(const npu_image_format *f, const uint8_t *raw, uint64_t row_bytes, uint32_t k, uint32_t n,
-                    uint32_t first, uint32_t tiles, uint8_t *out) {
+static void reference_tile(const npu_image_format *f, const source *s, uint8_t *out) {
+    planes to;
+    if (s->rows < NPU_TILE_ROWS || s->k / NPU_TILE_K % 2) memset(out, 0, npu_image_row_tile_bytes(f, s->k));
+    for (unsigned p = 0; p < NPU_IMAGE_PLANES; p++) to.at[p] = out + npu_image_plane_at(f, (npu_image_plane)p, s->k);
+    row_tiles[npu_image_index(f)](s, &to);
+}
+
+void npu_hex_repack(npu_hex_row_tile_fn *const *fast, const npu_image_format *f, const uint8_t *raw, uint64_t row_bytes,
+                    uint32_t k, uint32_t n, uint32_t first, uint32_t tiles, uint8_t *out) {
     uint8_t inverse[256] = {0};
     invert_codebook(f, inverse);
-    uint32_t bytes = npu_image_row_tile_bytes(f, k);
+    uint64_t bytes = npu_image_row_tile_bytes(f, k);
     for (uint32_t t = first; t < first + tiles; t++) {
-        uint8_t *base = out + (uint64_t)t * bytes;
-        source s = {raw + t * (uint64_t)NPU_TILE_ROWS * row_bytes,
-                    row_bytes,
-                    k,
-                    n - t * NPU_TILE_ROWS,
-                    npu_quant_of(f->type)->block,
-                    inverse};
-        planes to;
-        if (s.rows > NPU_TILE_ROWS) s.rows = NPU_TILE_ROWS;
-        if (s.rows < NPU_TILE_ROWS || k / NPU_TILE_K % 2) memset(base, 0, bytes);
-        for (unsigned p = 0; p < NPU_IMAGE_PLANES; p++) to.at[p] = base + npu_image_plane_at(f, (npu_image_plane)p, k);
-        row_tiles[npu_image_index(f)](&s, &to);
+        uint32_t rows = n - t * NPU_TILE_ROWS < NPU_TILE_ROWS ? n - t * NPU_TILE_ROWS : NPU_TILE_ROWS;
+        source s = {
+            raw + t * (uint64_t)NPU_TILE_ROWS * row_bytes, row_bytes, k, rows, npu_quant_of(f->type)->block, inverse};
+        if (fast && rows == NPU_TILE_ROWS)
+            fast[npu_image_index(f)](s.raw, row_bytes, k, out + t * bytes);
+        else
+            reference_tile(f, &s, out + t * bytes);
     }
 }

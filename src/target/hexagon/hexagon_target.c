@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "target/gemv_helper.h"
 
 static npu_hex_target *of(npu_target *target) {
@@ -52,7 +53,10 @@ static npu_status hex_open(const npu_target_params *params, const npu_plan *plan
     t->base.ops = &npu_target_hexagon;
     t->base.logger = params->logger;
     t->base.mode = params->mode;
-    npu_status status = npu_pool_create(params->n_threads, &t->pool, err);
+    uint32_t features = 0;
+    npu_status status = npu_cpu_level(params->cpu_level, &features, err);
+    t->row_tiles = npu_hex_row_tiles(features);
+    if (status == NPU_OK) status = npu_pool_create(params->n_threads, &t->pool, err);
     if (status == NPU_OK) status = npu_hex_driver_open(params, kernels_dir, &t->driver, err);
     if (status == NPU_OK) status = npu_hex_session_open(&t->driver, params, &t->session, err);
     if (status == NPU_OK) {
@@ -165,6 +169,7 @@ const npu_target_ops npu_target_hexagon = {
     .wait = hex_wait,
     .supports = npu_hex_supports,
     .image = npu_hex_weight_image,
+    .pack = npu_hex_pack_alone,
     .check_plan = npu_hex_check_plan,
     .describe_emu = npu_hex_describe_emu,
     .count = hex_count,

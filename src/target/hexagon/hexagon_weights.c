@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "target/hexagon/hexagon_repack.h"
 #include "wire/format.h"
 
 typedef struct item {
@@ -100,20 +99,6 @@ static npu_status collect_layer(items *list, const npu_hex_target *t, unsigned l
     return NPU_OK;
 }
 
-typedef struct repack_job {
-    const item *it;
-    uint8_t *out;
-} repack_job;
-
-static void repack_part(void *context, unsigned ith, unsigned nth) {
-    const repack_job *job = context;
-    const npu_tensor *t = &job->it->t;
-    uint32_t tiles = (t->ne[1] + 31) / 32, first = (uint32_t)((uint64_t)tiles * ith / nth);
-    uint32_t end = (uint32_t)((uint64_t)tiles * (ith + 1) / nth);
-    npu_hex_repack(npu_image_format_of(t->type), job->it->w.data, job->it->w.nb[1], t->ne[0], t->ne[1], first,
-                   end - first, job->out);
-}
-
 static uint64_t aligned(uint64_t bytes) {
     return (bytes + 127) & ~127ull;
 }
@@ -134,11 +119,7 @@ static npu_status fill_buffer(npu_hex_target *t, items *list, uint32_t *from, np
     for (uint32_t i = *from; i < end; i++) {
         item *it = &list->at[i];
         it->t.offset = bytes;
-        repack_job job = {it, w.buffer->data + bytes};
-        if (it->t.layout == NPU_LAYOUT_TILES)
-            npu_pool_run(t->pool, repack_part, &job);
-        else
-            memcpy(job.out, it->w.data, it->w.bytes);
+        npu_hex_pack(t->pool, t->row_tiles, &it->w, &it->t, w.buffer->data + bytes);
         bytes += aligned(it->bytes);
         w.key = it->key;
         w.tensor = it->t;

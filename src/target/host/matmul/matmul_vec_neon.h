@@ -149,6 +149,9 @@ NPU_INLINE vi v_dot16(vi a, vi b) {
     return vpaddq_s32(vmull_s16(vget_low_s16(a16), vget_low_s16(b16)), vmull_high_s16(a16, b16));
 }
 
+NPU_INLINE void v_store(void *p, vi v) {
+    vst1q_u8(p, as_u8(v));
+}
 NPU_INLINE vf v_float(vi v) {
     return vcvtq_f32_s32(v);
 }
