@@ -1,5 +1,6 @@
 /* Answering requests: takes batch images in (copy, check, keep), maps buffers, runs ops in order, reports the first
  * failure with its op. Runs on the session's main thread, or on an invoking one where there is no queue. */
+#include "htp/fence.h"
 #include "htp/memory.h"
 #include "htp/op.h"
 #include "htp/platform/hap.h"
@@ -44,6 +45,7 @@ static int read_image(htp_session *s, const npu_wire_request *r, htp_image *imag
     image->copy = htp_alloc(r->image_bytes);
     if (image->copy) {
         htp_memory_refresh(at + r->image_offset, r->image_bytes);
+        s->cache_bytes += r->image_bytes;
         htp_copy(image->copy, at + r->image_offset, r->image_bytes);
     }
     htp_map_release(&s->map);
@@ -74,7 +76,7 @@ static int operand(const npu_wire_image *image, uint16_t index, const npu_step *
 static uint32_t run_op(htp_session *s, const npu_wire_image *image, const npu_op *op, const npu_step *step,
                        uint8_t *const *addresses, uint32_t *index) {
     htp_op o = {.session = s, .op = op, .kernel = op->kernel};
-    int rows = 1;
+    int rows = !(op->flags & NPU_OP_SKIPPED);
     for (unsigned i = 0; i < NPU_OP_SRCS; i++) {
         uint8_t *data;
         rows &= operand(image, op->src[i], step, addresses, &o.src[i], &data);
@@ -101,7 +103,57 @@ static int keep_vtcm(htp_session *s) {
     return HAP_compute_res_acquire_cached(s->vtcm_context, 1000000) == 0;
 }
 
-static void run_image(htp_session *s, const npu_wire_image *image, const npu_step *step, npu_wire_response *response) {
+/* How a batch stands with the other devices of its group. */
+static htp_fences fences_of(const htp_session *s, const npu_wire_image *image, uint32_t base,
+                            uint8_t *const *addresses) {
+    htp_fences f = {.slots = (npu_fence *)addresses[image->fence_buffer],
+                    .own = image->fence_slot,
+                    .base = base,
+                    .timeout_us = s->fence_timeout_us};
+    for (uint32_t i = 0; i < image->n_syncs; i++) {
+        int32_t number = npu_wire_syncs(image)[i].number;
+        if (number > 0 && (uint32_t)number > f.most) f.most = (uint32_t)number;
+    }
+    return f;
+}
+
+/* Waits and signals that come before op |op|. */
+static uint32_t sync_before(htp_session *s, const npu_wire_image *image, uint32_t op, htp_fences *fences,
+                            uint32_t *next, npu_wire_response *response) {
+    uint32_t code = NPU_WIRE_OK;
+    htp_trace *trace = htp_trace_of(&s->tracer, 0);
+    for (; *next < image->n_syncs && npu_wire_syncs(image)[*next].op == op && code == NPU_WIRE_OK; ++*next) {
+        const npu_wire_sync *sync = &npu_wire_syncs(image)[*next];
+        uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
+        htp_machine_event("fence");
+        code = htp_fences_sync(fences, sync);
+        *(sync->kind == NPU_SYNC_BARRIER ? &response->barriers : &response->fences) += 1;
+        s->cache_bytes += sizeof(npu_fence) * (sync->kind == NPU_SYNC_BARRIER ? sync->slot : 1u);
+        if (HTP_TRACED(trace)) htp_trace_add(trace, NPU_TRACE_FENCE, begin, 0);
+        if (code != NPU_WIRE_OK) response->index = fences->peer;
+    }
+    return code;
+}
+
+static void run_ops(htp_session *s, const npu_wire_image *image, const npu_wire_request *r, uint8_t *const *addresses,
+                    npu_wire_response *response) {
+    htp_fences fences = {0};
+    uint32_t next = 0;
+    if (image->n_syncs) fences = fences_of(s, image, r->fence, addresses);
+    for (uint32_t i = 0; i <= image->n_ops && response->code == NPU_WIRE_OK; i++) {
+        response->code = sync_before(s, image, i, &fences, &next, response);
+        if (i == image->n_ops || response->code != NPU_WIRE_OK || htp_machine_idle()) continue;
+        s->tracer.now.op = (uint16_t)i;
+        response->code = run_op(s, image, &npu_wire_ops(image)[i], &r->step, addresses, &response->index);
+        if (response->code != NPU_WIRE_OK) response->op = (int32_t)i;
+        s->tracer.now.op = NPU_TRACE_NO_OP;
+    }
+    if (response->code != NPU_WIRE_OK && image->n_syncs)
+        htp_fences_fail(&fences, response->code == NPU_WIRE_PEER_FAILED ? fences.peer_code : response->code);
+}
+
+static void run_image(htp_session *s, const npu_wire_image *image, const npu_wire_request *r,
+                      npu_wire_response *response) {
     uint8_t *addresses[NPU_WIRE_MAX_BUFFERS];
     htp_trace *trace = htp_trace_of(&s->tracer, 0);
     uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0, mapped = s->map.ever_mapped_bytes;
@@ -110,12 +162,7 @@ static void run_image(htp_session *s, const npu_wire_image *image, const npu_ste
         htp_trace_add(trace, NPU_TRACE_MAP, begin, (uint32_t)(s->map.ever_mapped_bytes - mapped));
     if (response->code != NPU_WIRE_OK) return;
     if (!keep_vtcm(s)) response->code = NPU_WIRE_NO_VTCM;
-    for (uint32_t i = 0; i < image->n_ops && response->code == NPU_WIRE_OK && !htp_machine_idle(); i++) {
-        s->tracer.now.op = (uint16_t)i;
-        response->code = run_op(s, image, &npu_wire_ops(image)[i], step, addresses, &response->index);
-        if (response->code != NPU_WIRE_OK) response->op = (int32_t)i;
-    }
-    s->tracer.now.op = NPU_TRACE_NO_OP;
+    if (response->code == NPU_WIRE_OK) run_ops(s, image, r, addresses, response);
     htp_map_release(&s->map);
 }
 
@@ -126,7 +173,7 @@ static void run_batch(htp_session *s, const npu_wire_request *r, npu_wire_respon
         npu_wire_check_step(&r->step, image ? image->max_rows : unkept.max_rows, &fault)) {
         if (!image && r->image_id) image = keep_image(s, &unkept);
         if (image) image->last_use = ++s->batches;
-        run_image(s, image ? image->copy : unkept.copy, &r->step, response);
+        run_image(s, image ? image->copy : unkept.copy, r, response);
     } else {
         response->code = fault.code;
         response->op = fault.op;
@@ -145,8 +192,15 @@ static void trace_batch(htp_session *s, const npu_wire_request *r, npu_wire_resp
     htp_tracer_publish(&s->tracer);
 }
 
+static uint64_t dma_bytes(const htp_session *s) {
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < NPU_MAX_THREADS; i++) bytes += s->dma[i].bytes;
+    return bytes;
+}
+
 void htp_answer(htp_session *s, const void *message, uint32_t bytes, npu_wire_response *response) {
     uint64_t usecs = HAP_perf_get_time_us(), cycles = HAP_perf_get_pcycles(), mapped = s->map.ever_mapped_bytes;
+    uint64_t moved = dma_bytes(s), cleaned = s->cache_bytes;
     npu_wire_request r = {0};
     htp_copy(&r, message, bytes < sizeof r ? bytes : sizeof r);
     *response = (npu_wire_response){.magic = NPU_WIRE_MAGIC,
@@ -162,4 +216,6 @@ void htp_answer(htp_session *s, const void *message, uint32_t bytes, npu_wire_re
     response->usecs = (uint32_t)(HAP_perf_get_time_us() - usecs);
     response->cycles = HAP_perf_get_pcycles() - cycles;
     response->mapped_bytes = s->map.ever_mapped_bytes - mapped;
+    response->dma_bytes = dma_bytes(s) - moved;
+    response->cache_bytes = s->cache_bytes - cleaned;
 }

@@ -65,6 +65,7 @@ static void end_transfer(htp_dma *q) {
 }
 
 void htp_dma_push(htp_dma *q, void *to, const void *from, uint32_t bytes) {
+    q->bytes += bytes;
     link_1d(q, to, from, bytes);
     end_transfer(q);
 }
@@ -92,6 +93,7 @@ void htp_dma_push_2d(htp_dma *q, void *to_, const void *from_, uint32_t row_byte
     uint8_t *to = to_;
     const uint8_t *from = from_;
     uint64_t most = q->wide ? (1u << 24) - 1 : 65535;
+    q->bytes += (uint64_t)row_bytes * rows;
     if (to_stride == row_bytes && from_stride == row_bytes && (uint64_t)row_bytes * rows <= MAX_1D) {
         link_1d(q, to, from, row_bytes * rows);
     } else if (row_bytes > most || to_stride > most || from_stride > most) {

@@ -20,6 +20,7 @@ typedef struct htp_dma {
     uint32_t pushed, popped;          /* transfers so far */
     uint32_t wide;                    /* type 9 descriptors: 24-bit strides */
     uint32_t failed;
+    uint64_t bytes;   /* pushed so far */
     htp_trace *trace; /* of the thread; NULL = off */
 } htp_dma;
 

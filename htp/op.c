@@ -16,6 +16,7 @@ void htp_op_refresh(const htp_op *o, const void *address, uint64_t bytes) {
     htp_trace *trace = htp_trace_of(&o->session->tracer, 0);
     uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
     htp_memory_refresh(address, bytes);
+    o->session->cache_bytes += bytes;
     if (HTP_TRACED(trace)) htp_trace_add(trace, NPU_TRACE_L2FLUSH, begin, (uint32_t)bytes);
 }
 

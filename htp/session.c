@@ -8,6 +8,7 @@
 enum {
     MAIN_STACK_BYTES = 65536,
     VTCM_TIMEOUT_US = 1000000,
+    FENCE_TIMEOUT_US = 5000000,
     READ_TIMEOUT_US = 50000,
     STOP_POLLS = 200,
     STOP_POLL_US = 10000
@@ -105,7 +106,7 @@ static int check_start(const npu_rpc_start *start) {
     htp_hwinfo(&here);
     if (start->magic != NPU_WIRE_MAGIC || start->version != NPU_WIRE_VERSION) return AEE_EVERSIONNOTSUPPORT;
     if (!start->threads || start->threads > here.threads || !start->vtcm_bytes || start->vtcm_bytes > here.vtcm_bytes ||
-        start->arch != here.arch || start->hmx > here.hmx || start->reserved || !start->window_bytes ||
+        start->arch != here.arch || start->hmx > here.hmx || !start->window_bytes ||
         start->max_buffer_bytes > 1u << 30 ||
         (start->trace_fd >= 0 && (start->trace_bytes < NPU_TRACE_LEAST_BYTES || start->trace_bytes > 1u << 30)))
         return AEE_EBADPARM;
@@ -130,6 +131,7 @@ int htp_session_start(htp_session *s, const npu_rpc_start *start) {
                               .window_bytes = start->window_bytes,
                               .max_buffer_bytes = (uint32_t)start->max_buffer_bytes,
                               .line_bytes = 128}};
+    s->fence_timeout_us = start->fence_timeout_us ? start->fence_timeout_us : FENCE_TIMEOUT_US;
     htp_map_init(&s->map, start->window_bytes, start->arch);
     s->scratch = htp_alloc(NPU_SCRATCH_BYTES);
     s->dma_rings = htp_alloc(NPU_MAX_THREADS * HTP_DMA_RING * 32);

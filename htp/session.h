@@ -30,6 +30,8 @@ typedef struct htp_session {
     int vtcm_wanted; /* set by the system: another client waits for VTCM */
     htp_image images[NPU_WIRE_KEPT_IMAGES];
     uint64_t batches;
+    uint64_t cache_bytes; /* cleaned and dropped so far */
+    uint64_t fence_timeout_us;
     dspqueue_t queue;
     qurt_thread_t main;
     void *main_stack;

@@ -18,13 +18,14 @@ int npu_wire_check_request(const npu_wire_request *r, uint32_t bytes, npu_wire_f
     if (r->version != NPU_WIRE_VERSION) return fail(f, NPU_WIRE_BAD_VERSION, NPU_WIRE_NO_OP, 0, "version");
     if (r->kind != NPU_WIRE_ECHO && r->kind != NPU_WIRE_BATCH)
         return fail(f, NPU_WIRE_BAD_KIND, NPU_WIRE_NO_OP, 0, "kind");
-    if (r->step.reserved) return fail(f, NPU_WIRE_BAD_SIZE, NPU_WIRE_NO_OP, 0, "reserved words");
     return 1;
 }
 
 int npu_wire_check_step(const npu_step *step, const uint32_t max_rows[NPU_ROWS_COUNT], npu_wire_fault *f) {
     for (unsigned i = 0; i < NPU_ROWS_COUNT; i++)
         if (step->rows[i] > max_rows[i]) return fail(f, NPU_WIRE_BAD_STEP, NPU_WIRE_NO_OP, i, "rows");
+    if (step->first > max_rows[NPU_ROWS_STEP] - step->rows[NPU_ROWS_STEP])
+        return fail(f, NPU_WIRE_BAD_STEP, NPU_WIRE_NO_OP, NPU_ROWS_STEP, "first row");
     return 1;
 }
 
@@ -66,7 +67,7 @@ static int check_header(const npu_wire_image *h, uint64_t bytes, npu_wire_fault 
     if (bytes < sizeof *h || bytes > NPU_WIRE_MAX_IMAGE)
         return fail(f, NPU_WIRE_BAD_SIZE, NPU_WIRE_NO_OP, 0, "size of the image");
     if (h->magic != NPU_WIRE_MAGIC) return fail(f, NPU_WIRE_BAD_MAGIC, NPU_WIRE_NO_OP, 0, "magic of the image");
-    if (h->version != NPU_WIRE_VERSION || h->features)
+    if (h->version != NPU_WIRE_VERSION || h->features & ~(uint32_t)NPU_WIRE_HAS_SYNCS)
         return fail(f, NPU_WIRE_BAD_VERSION, NPU_WIRE_NO_OP, 0, "version of the image");
     if (h->header_bytes != sizeof *h || h->total_bytes != bytes || h->buffer_bytes != sizeof(npu_wire_buffer) ||
         h->tensor_bytes != sizeof(npu_tensor) || h->op_bytes != sizeof(npu_op))
@@ -92,6 +93,40 @@ static int check_buffers(const npu_wire_image *h, const npu_hw *hw, npu_wire_fau
     return 1;
 }
 
+/* What devices wait for is outside of any buffer but the fences', so that no op can make a fence. */
+static int check_syncs(const npu_wire_image *h, uint64_t bytes, npu_wire_fault *f) {
+    if (!h->features) {
+        if (h->syncs_at || h->n_syncs || h->fence_buffer || h->fence_slot)
+            return fail(f, NPU_WIRE_BAD_SYNC, NPU_WIRE_NO_OP, 0, "syncs without the feature");
+        return 1;
+    }
+    if (h->n_syncs > NPU_FENCE_MOST || !check_section(h->syncs_at, h->n_syncs, sizeof(npu_wire_sync), bytes))
+        return fail(f, NPU_WIRE_BAD_SECTION, NPU_WIRE_NO_OP, 0, "syncs");
+    if (h->fence_slot >= NPU_FENCE_SLOTS || h->fence_buffer >= h->n_buffers ||
+        npu_wire_buffers(h)[h->fence_buffer].bytes < NPU_FENCE_SLOTS * sizeof(npu_fence))
+        return fail(f, NPU_WIRE_BAD_SYNC, NPU_WIRE_NO_OP, 0, "fences");
+    for (uint32_t i = 0; i < h->n_tensors; i++)
+        if (npu_wire_tensors(h)[i].buffer == h->fence_buffer)
+            return fail(f, NPU_WIRE_BAD_SYNC, NPU_WIRE_NO_OP, i, "a tensor among the fences");
+    for (uint32_t i = 0; i < h->n_syncs; i++) {
+        const npu_wire_sync *s = &npu_wire_syncs(h)[i];
+        if (s->kind < NPU_SYNC_SIGNAL || s->kind > NPU_SYNC_BARRIER || s->reserved || s->op > h->n_ops ||
+            (i && s->op < s[-1].op) || s->number <= -NPU_FENCE_MOST || s->number >= NPU_FENCE_MOST ||
+            s->slot > NPU_FENCE_SLOTS || (s->slot == NPU_FENCE_SLOTS && s->kind != NPU_SYNC_BARRIER) ||
+            (s->kind == NPU_SYNC_BARRIER && s->slot <= h->fence_slot))
+            return fail(f, NPU_WIRE_BAD_SYNC, NPU_WIRE_NO_OP, i, "sync");
+    }
+    return 1;
+}
+
+/* An op of other devices only. */
+static int check_skipped(const npu_op *op, uint32_t i, npu_wire_fault *f) {
+    for (unsigned k = 0; k < NPU_OP_SRCS + NPU_OP_DSTS; k++)
+        if ((k < NPU_OP_SRCS ? op->src[k] : op->dst[k - NPU_OP_SRCS]) != NPU_NO_TENSOR)
+            return fail(f, NPU_WIRE_BAD_OP, (int32_t)i, 0, "operands of an op that is skipped");
+    return 1;
+}
+
 static int check_op(const npu_wire_image *h, uint32_t i, const npu_hw *hw, npu_wire_fault *f) {
     const npu_op *op = &npu_wire_ops(h)[i];
     for (unsigned s = 0; s < NPU_OP_SRCS; s++)
@@ -103,7 +138,8 @@ static int check_op(const npu_wire_image *h, uint32_t i, const npu_hw *hw, npu_w
         if (npu_wire_tensors(h)[op->dst[d]].flags & NPU_TENSOR_WEIGHT)
             return fail(f, NPU_WIRE_BAD_OP, (int32_t)i, op->dst[d], "a weight as result");
     }
-    if (op->flags || op->reserved) return fail(f, NPU_WIRE_BAD_OP, (int32_t)i, 0, "reserved words");
+    if (op->flags & ~NPU_OP_SKIPPED || op->reserved) return fail(f, NPU_WIRE_BAD_OP, (int32_t)i, 0, "reserved words");
+    if (op->flags) return check_skipped(op, i, f);
     uint32_t kernel[NPU_OP_KERNEL_WORDS];
     const char *why_not = npu_opplan_make(op, npu_wire_tensors(h), hw, kernel);
     if (why_not) return fail(f, NPU_WIRE_BAD_OP, (int32_t)i, 0, why_not);
@@ -127,5 +163,5 @@ int npu_wire_check_image(const void *image, uint64_t bytes, const npu_hw *hw, ui
     }
     for (uint32_t i = 0; i < h->n_ops; i++)
         if (!check_op(h, i, hw, f)) return 0;
-    return 1;
+    return check_syncs(h, bytes, f);
 }

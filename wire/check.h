@@ -38,5 +38,8 @@ static inline const npu_tensor *npu_wire_tensors(const npu_wire_image *image) {
 static inline const npu_op *npu_wire_ops(const npu_wire_image *image) {
     return (const npu_op *)((const uint8_t *)image + image->ops_at);
 }
+static inline const npu_wire_sync *npu_wire_syncs(const npu_wire_image *image) {
+    return (const npu_wire_sync *)((const uint8_t *)image + image->syncs_at);
+}
 
 #endif

@@ -81,9 +81,13 @@ typedef struct npu_params_attn {
     npu_alibi alibi;
 } npu_params_attn;
 
+/* An op in which a device has no part: it has no operands. Only in batch images, where it keeps the numbers of the
+ * other ops as they are on all devices. */
+enum { NPU_OP_SKIPPED = 1 };
+
 typedef struct npu_op {
     uint16_t code;             /* npu_opcode */
-    uint16_t flags;            /* reserved, 0 */
+    uint16_t flags;            /* NPU_OP_SKIPPED, else 0 */
     uint16_t src[NPU_OP_SRCS]; /* tensor indices, NPU_NO_TENSOR = absent */
     uint16_t dst[NPU_OP_DSTS];
     uint16_t layer; /* for plans, profiles and messages; NPU_NO_LAYER outside the layers */

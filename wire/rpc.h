@@ -40,7 +40,7 @@ typedef struct npu_rpc_start {
     uint32_t trace_bytes;
     uint32_t arch; /* as op plans were made for */
     uint32_t hmx;
-    uint64_t reserved;
+    uint64_t fence_timeout_us; /* how long a device waits for another one */
     uint64_t max_buffer_bytes;
 } npu_rpc_start;
 

@@ -50,15 +50,16 @@ _Static_assert(offsetof(npu_tensor, ne) == 40 && offsetof(npu_tensor, flags) == 
 /* What changes between two runs of one graph besides the bytes of its input tensors. */
 typedef struct npu_step {
     uint32_t rows[NPU_ROWS_COUNT]; /* rows[FIXED] is unused and 0 */
-    uint32_t reserved;             /* must be 0 */
+    uint32_t first;                /* row of the STEP tensors at which this step starts: of a part of a larger one */
 } npu_step;
 
 _Static_assert(sizeof(npu_step) == 16, "wire layout");
 
-/* The tensor as this step sees it: its row count applied. */
+/* The tensor as this step sees it: its rows applied. */
 static inline npu_tensor npu_tensor_at_step(const npu_tensor *t, const npu_step *step) {
     npu_tensor now = *t;
     if (t->rows_of != NPU_ROWS_FIXED) now.ne[t->rows_dim] = step->rows[t->rows_of];
+    if (t->rows_of == NPU_ROWS_STEP) now.offset += step->first * t->nb[t->rows_dim];
     return now;
 }
 

@@ -25,6 +25,14 @@ static inline void htp_machine_cache_fence(void) {
 static inline void htp_machine_pause(void) {
     __asm__ volatile("pause(#8)" ::: "memory");
 }
+/* Waiting for another device: there is no such thing as its interrupt, so this thread looks again soon. */
+static inline void htp_machine_line_wait(const void *line, uint32_t value, uint32_t us) {
+    (void)line, (void)value, (void)us;
+    __asm__ volatile("pause(#255)" ::: "memory");
+}
+static inline void htp_machine_line_wake(const void *line) {
+    (void)line;
+}
 static inline uint32_t htp_machine_arch(void) {
     return __HEXAGON_ARCH__;
 }
@@ -33,6 +41,9 @@ static inline uint32_t htp_machine_line(void) {
 }
 static inline void htp_machine_op(uint32_t index, const char *name) {
     (void)index, (void)name;
+}
+static inline void htp_machine_event(const char *name) {
+    (void)name;
 }
 static inline void htp_machine_dma_pushed(uint32_t depth) {
     (void)depth;
@@ -50,9 +61,12 @@ static inline int htp_machine_idle(void) {
 void npu_emu_dmlink(void *tail, void *next);
 uint32_t npu_emu_dmpoll(void);
 void npu_emu_dccleaninva(const void *address);
+void npu_emu_line_wait(const void *word, uint32_t value, uint32_t timeout_us);
+void npu_emu_line_wake(const void *word);
 uint32_t npu_emu_arch(void);
 uint32_t npu_emu_line(void);
 void npu_emu_op(uint32_t index, const char *name);
+void npu_emu_event(const char *name);
 void npu_emu_dma_pushed(uint32_t depth);
 void npu_emu_dma_popped(void);
 uint64_t npu_emu_window(void);
@@ -77,6 +91,12 @@ static inline void htp_machine_pause(void) {
     __builtin_ia32_pause();
 #endif
 }
+static inline void htp_machine_line_wait(const void *line, uint32_t value, uint32_t us) {
+    npu_emu_line_wait(line, value, us);
+}
+static inline void htp_machine_line_wake(const void *line) {
+    npu_emu_line_wake(line);
+}
 static inline uint32_t htp_machine_arch(void) {
     return npu_emu_arch();
 }
@@ -84,10 +104,14 @@ static inline uint32_t htp_machine_arch(void) {
 static inline uint32_t htp_machine_line(void) {
     return npu_emu_line();
 }
-/* What follows is for the emulator, which checks it and names it in what it reports: an op begins; a transfer of this
+/* What follows is for the emulator, which checks it and names it in what it reports: an op begins, or
+ * something else that a fault can be set on; a transfer of this
  * thread's queue, |depth| deep, was pushed, or waited for. */
 static inline void htp_machine_op(uint32_t index, const char *name) {
     npu_emu_op(index, name);
+}
+static inline void htp_machine_event(const char *name) {
+    npu_emu_event(name);
 }
 static inline void htp_machine_dma_pushed(uint32_t depth) {
     npu_emu_dma_pushed(depth);

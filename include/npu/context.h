@@ -36,8 +36,11 @@ typedef struct npu_context_params {
     unsigned threads;      /* 0 = one per core that this process may use */
     const char *cpu_level; /* NULL = best */
 
-    const char *npu_target;  /* NULL = the CPU alone; else a name as `npu devices` lists them */
-    const char *driver;      /* NULL = "auto", which never is an emulator */
+    const char *npu_target; /* NULL = the CPU alone; else a name as `npu devices` lists them */
+    const char *npu_devices; /* several of the target's devices as one; hexagon: "NPU:SESSION,…", or "[…]" for a group
+                              * that works row by row; NULL = its first */
+    const char *split;  /* how the model is split over them: "layer", "row", "tensor"; NULL = as npu_devices says */
+    const char *driver; /* NULL = "auto", which never is an emulator */
     const char *kernels_dir; /* where the target's programs are; NULL = as installed */
     const char *cache_dir; /* where a target may keep what it made, e.g. kernels for emulated devices; NULL = nowhere */
     const char *plan_path; /* a plan file to obey; NULL = derive one */

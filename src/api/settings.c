@@ -14,6 +14,8 @@ npu_target_params npu__api_target_params(const npu_context_params *p) {
                                .n_threads = p->threads,
                                .cpu_level = p->cpu_level,
                                .driver = p->driver,
+                               .devices = p->npu_devices,
+                               .split = p->split,
                                .cache_dir = p->cache_dir,
                                .timeout_s = p->timeout_s,
                                .no_wait = p->no_wait,
@@ -27,6 +29,9 @@ npu_status npu__api_caps(const npu_context_params *p, const char *arch, const np
     *target = NULL;
     if (!p->npu_target) return npu_target_host.probe(&target_params, caps, err);
     NPU_TRY(npu_target_find(p->npu_target, target, err));
+    if ((p->npu_devices || p->split) && !(*target)->has_devices)
+        return npu_fail(err, NPU_REFUSED, "context.devices", "target %s works on one device: it takes no %s",
+                        p->npu_target, p->npu_devices ? "--npu-devices" : "--split");
     if (p->mode != NPU_MODE_DEFAULT)
         return npu_fail(err, NPU_REFUSED, "context.target_mode",
                         "target %s runs in default mode only; exact and fast are for the CPU", p->npu_target);
@@ -73,6 +78,11 @@ static npu_status make_settings(const npu_model *m, const npu_context_params *p,
     if (s->ctx > m->h.n_ctx_train)
         npu_log(&p->logger, NPU_LOG_WARN, "a context of %u positions is longer than the model's own %u", s->ctx,
                 m->h.n_ctx_train);
+    if (strlen(p->npu_devices ? p->npu_devices : "") >= sizeof s->devices ||
+        strlen(p->split ? p->split : "") >= sizeof s->split)
+        return npu_fail(err, NPU_INVALID, "context.devices", "--npu-devices or --split is too long to be one");
+    if (p->npu_devices) strcpy(s->devices, p->npu_devices);
+    if (p->split) strcpy(s->split, p->split);
     return kv_type(p, &s->kv_type, err);
 }
 

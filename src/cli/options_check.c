@@ -71,6 +71,8 @@ static int check_cpu_level(const cli_options *o) {
 
 int cli_check_options(const cli_options *o) {
     int bad = check_pairs(o);
+    if (!bad && o->split && !o->npu_devices)
+        bad = cli_usage("--split %s has no effect: it needs --npu-devices SET", o->split);
     if (!bad) bad = check_no_model(o);
     for (int i = 0; !bad && o->stop[i]; i++)
         if (!*o->stop[i]) bad = cli_usage("--stop: string %d is empty", i + 1);

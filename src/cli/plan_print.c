@@ -60,6 +60,7 @@ static void print_summary(const npu_plan *p) {
         "  settings: %scontext %u, %u sequence%s, KV cache %s, up to %u rows a step when decoding and %u of a prompt\n",
         modes[s->mode], s->ctx, s->n_seq, s->n_seq == 1 ? "" : "s", npu_format_name(s->kv_type), s->decode_rows,
         s->prefill_rows);
+    if (s->devices[0]) printf("  devices: %s, split by %s\n", s->devices, s->split);
     printf("  plan %s\n", p->hash);
 }
 
@@ -92,12 +93,14 @@ static void print_designs(const npu_plan *p) {
     }
 }
 
-static void print_entry(const npu_plan_entry *e) {
-    char layer[8];
+static void print_entry(const npu_plan *p, const npu_plan_entry *e) {
+    char layer[8], where[16];
+    bool numbered = e->on_device && p->settings.devices[0] && !strcmp(p->settings.split, "layer");
+    snprintf(where, sizeof where, numbered ? "dev %u" : e->on_device ? "device" : "host", e->device);
     snprintf(layer, sizeof layer, e->layer == NPU_NO_LAYER ? "-" : "%u", e->layer);
     printf("%5s  %-14s %-10s %-7s %6u %7u %10.1f  %-6s %s\n", layer, npu_role_name(e->role), op_name(e),
-           e->n_tensors ? npu_format_name(e->type) : "-", e->K, e->N, (double)e->bytes / 1024,
-           e->on_device ? "device" : "host", e->on_device ? e->image : e->why);
+           e->n_tensors ? npu_format_name(e->type) : "-", e->K, e->N, (double)e->bytes / 1024, where,
+           e->on_device ? e->image : e->why);
 }
 
 void cli_print_plan(const npu_plan *p) {
@@ -106,5 +109,5 @@ void cli_print_plan(const npu_plan *p) {
     print_designs(p);
     printf("\nevery op, in order:\n%5s  %-14s %-10s %-7s %6s %7s %10s  %-6s %s\n", "layer", "role", "op", "type", "K",
            "N", "KiB", "where", "image or why");
-    for (uint32_t i = 0; i < p->n_entries; i++) print_entry(&p->entries[i]);
+    for (uint32_t i = 0; i < p->n_entries; i++) print_entry(p, &p->entries[i]);
 }

@@ -39,6 +39,8 @@ npu_context_params cli_context_params(const cli_options *o) {
         .threads = (unsigned)o->threads,
         .cpu_level = o->cpu_level,
         .npu_target = o->npu_target,
+        .npu_devices = o->npu_devices,
+        .split = o->split,
         .driver = o->driver,
         .kernels_dir = o->kernels,
         .cache_dir = o->cache[0] ? o->cache : NULL,
@@ -61,6 +63,7 @@ int cli_check_target(const cli_options *o) {
         bool want = o->device && !strcmp(o->device, "npu");
         if (o->driver) return cli_usage("--driver %s needs --npu-target", o->driver);
         if (o->emu[0]) return cli_usage("--emu %s needs --npu-target", o->emu[0]);
+        if (o->npu_devices) return cli_usage("--npu-devices %s needs --npu-target", o->npu_devices);
         for (size_t i = 0; !want && i < sizeof for_npu / sizeof for_npu[0]; i++)
             if (o->given[for_npu[i]])
                 return cli_usage("%s has no effect on the CPU: it needs --npu-target NAME or --device npu",
@@ -165,6 +168,8 @@ int cli_open_reference(const cli_options *o, const cli_session *session, npu_con
     npu_error err = {0};
     p.npu_target = NULL;
     p.driver = NULL;
+    p.npu_devices = NULL;
+    p.split = NULL;
     p.kernels_dir = NULL;
     p.plan_path = NULL;
     p.emu = NULL;

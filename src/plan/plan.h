@@ -54,6 +54,7 @@ typedef struct npu_plan_entry {
     uint64_t bytes;                /* of the weights in the layout they are used in; 0 without weights */
     uint8_t type;                  /* GGUF type of the (first) weight */
     bool on_device;
+    uint8_t device;                         /* which of settings.devices, of a model that is split by layers */
     char image[24];                         /* image kind: "gguf" = as in the file */
     char why[96];                           /* why it is not on the device; "" when it is */
     char tensors[NPU_PLAN_MAX_TENSORS][64]; /* GGUF names of the weights */
@@ -68,6 +69,8 @@ typedef struct npu_plan_settings {
     uint32_t ctx, n_seq, decode_rows, prefill_rows;
     uint32_t out_rows; /* of a step that may ask for logits; 0 = as many as keep their memory bounded */
     uint8_t kv_type;   /* GGUF type number */
+    char devices[64];  /* several devices of the target, by its own names; "" = one */
+    char split[8];     /* how the model is split over them: "layer", "row", "tensor" */
 } npu_plan_settings;
 
 struct npu_plan {

@@ -83,6 +83,10 @@ static npu_status check_settings(const npu_plan_settings *a, const npu_plan_sett
     if (a->decode_rows != b->decode_rows || a->prefill_rows != b->prefill_rows)
         return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for %u and %u rows, asked for are %u and %u",
                         a->decode_rows, a->prefill_rows, b->decode_rows, b->prefill_rows);
+    if (strcmp(a->devices, b->devices) != 0 || strcmp(a->split, b->split) != 0)
+        return npu_fail(err, NPU_REFUSED, "plan.settings",
+                        "the plan is for --npu-devices \"%s\" --split %s, asked for are \"%s\" and %s", a->devices,
+                        a->split[0] ? a->split : "none", b->devices, b->split[0] ? b->split : "none");
     if (a->out_rows != b->out_rows)
         return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for %u rows of logits in a step, this is %u",
                         a->out_rows, b->out_rows);
@@ -102,6 +106,7 @@ static const char *what_differs(const npu_plan_entry *x, const npu_plan_entry *y
     if (x->real_k != y->real_k || x->real_n != y->real_n) return "other dims";
     if (!same_weights(x, y)) return "other weights";
     if (x->on_device && !y->on_device) return "the device, which does not take it";
+    if (x->device != y->device) return "another device of the set";
     if (x->n_designs) return NULL;
     if (x->K != y->K || x->N != y->N) return "other dims";
     if (strcmp(x->image, y->image) != 0) return "another image kind";

@@ -144,6 +144,7 @@ npu_status npu_plan_derive(const npu_plan_request *r, npu_plan **out, npu_error 
     keep_state_together(p, r->decode);
     p->needs = needs_of(p);
     npu_status status = add_designs(p, r, err);
+    if (status == NPU_OK && p->settings.devices[0] && r->target) status = r->target->spread(p, err);
     for (uint32_t i = 0; i < p->n_entries; i++) p->weight_bytes += p->entries[i].bytes;
     if (status == NPU_OK) status = npu_plan_hash(p, p->hash, err);
     if (status != NPU_OK) {

@@ -11,7 +11,7 @@
 #include "plan/plan_hash.h"
 #include "wire/format.h"
 
-enum { MAX_DIM = 1 << 24, MAX_LAYERS = 4096 };
+enum { MAX_DIM = 1 << 24, MAX_LAYERS = 4096, MAX_DEVICE = 255 };
 
 /* So that sums of sizes stay sums. */
 #define MAX_BYTES ((uint64_t)1 << 48)
@@ -146,6 +146,10 @@ static void read_settings(reader *r, const json_t *o, npu_plan_settings *s) {
     s->decode_rows = word(r, o, in, "decode_rows");
     s->prefill_rows = word(r, o, in, "prefill_rows");
     s->out_rows = word(r, o, in, "out_rows");
+    if (!json_object_get(o, "devices")) return;
+    text(r, o, in, "devices", s->devices, sizeof s->devices);
+    text(r, o, in, "split", s->split, sizeof s->split);
+    if (r->status == NPU_OK && !s->devices[0]) bad(r, in, "devices", "is empty");
 }
 
 static void read_entry(reader *r, const json_t *o, const npu_plan *p, npu_plan_entry *e) {
@@ -187,6 +191,7 @@ static void read_entry(reader *r, const json_t *o, const npu_plan *p, npu_plan_e
     check_padding(r, in, e->K, e->N, e->real_k, e->real_n);
     e->n_splits = splits(r, o, in, e->real_n, e->splits);
     e->bytes = number(r, o, in, "bytes", MAX_BYTES);
+    if (e->on_device && p->settings.devices[0]) e->device = (uint8_t)number(r, o, in, "device", MAX_DEVICE);
 }
 
 static void read_kernel(reader *r, const json_t *o, npu_plan_kernel *k) {

@@ -63,17 +63,30 @@ static json_t *designs_of(const npu_plan *p, const npu_plan_entry *e) {
     return list;
 }
 
+static json_t *settings_body(const npu_plan_settings *s) {
+    json_t *body =
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:s}", "mode", mode_names[s->mode], "ctx", (json_int_t)s->ctx,
+                  "sequences", (json_int_t)s->n_seq, "decode_rows", (json_int_t)s->decode_rows, "prefill_rows",
+                  (json_int_t)s->prefill_rows, "out_rows", (json_int_t)s->out_rows, "kv", npu_format_name(s->kv_type));
+    if (!body || !s->devices[0]) return body;
+    json_object_set_new(body, "devices", json_string(s->devices));
+    json_object_set_new(body, "split", json_string(s->split));
+    return body;
+}
+
 static json_t *entry_body(const npu_plan *p, const npu_plan_entry *e) {
     json_t *tensors = json_array();
     for (unsigned i = 0; i < e->n_tensors; i++) json_array_append_new(tensors, json_string(e->tensors[i]));
     const npu_op_info *op = npu_op_find(e->code);
-    return json_pack("{s:i, s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:I, s:s, s:s, s:o}", "layer",
-                     e->layer == NPU_NO_LAYER ? -1 : (int)e->layer, "role", npu_role_name(e->role), "op",
-                     op ? op->name : "none", "tensors", tensors, "K", (json_int_t)e->K, "N", (json_int_t)e->N, "real_k",
-                     (json_int_t)e->real_k, "real_n", (json_int_t)e->real_n, "splits",
-                     number_list(e->splits, e->n_splits), "type", e->n_tensors ? npu_format_name(e->type) : "", "image",
-                     e->image, "bytes", (json_int_t)e->bytes, "where", e->on_device ? "device" : "host", "why", e->why,
-                     "designs", designs_of(p, e));
+    json_t *body = json_pack("{s:i, s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:I, s:s, s:s, s:o}", "layer",
+                             e->layer == NPU_NO_LAYER ? -1 : (int)e->layer, "role", npu_role_name(e->role), "op",
+                             op ? op->name : "none", "tensors", tensors, "K", (json_int_t)e->K, "N", (json_int_t)e->N,
+                             "real_k", (json_int_t)e->real_k, "real_n", (json_int_t)e->real_n, "splits",
+                             number_list(e->splits, e->n_splits), "type", e->n_tensors ? npu_format_name(e->type) : "",
+                             "image", e->image, "bytes", (json_int_t)e->bytes, "where",
+                             e->on_device ? "device" : "host", "why", e->why, "designs", designs_of(p, e));
+    if (body && p->settings.devices[0] && e->on_device) json_object_set_new(body, "device", json_integer(e->device));
+    return body;
 }
 
 json_t *npu_plan_body(const npu_plan *p) {
@@ -85,18 +98,13 @@ json_t *npu_plan_body(const npu_plan *p) {
     json_t *designs = json_array(), *kernels = json_array();
     for (uint32_t i = 0; i < p->n_designs; i++) json_array_append_new(designs, design_body(&p->designs[i]));
     for (uint32_t i = 0; i < p->n_kernels; i++) json_array_append_new(kernels, kernel_body(&p->kernels[i]));
-    const npu_plan_settings *s = &p->settings;
-    return json_pack("{s:I, s:{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o}, s:{s:s, s:o, s:o}, s:{s:s, s:I, s:I, s:I, s:I, "
-                     "s:I, s:s}, s:o, s:o, "
-                     "s:o}",
+    return json_pack("{s:I, s:{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o}, s:{s:s, s:o, s:o}, s:o, s:o, s:o, s:o}",
                      "npu_plan", (json_int_t)p->version, "model", "architecture", p->architecture, "name",
                      p->model_name, "layers", (json_int_t)p->n_layers, "weight_bytes", (json_int_t)p->weight_bytes,
                      "state_bytes", (json_int_t)p->state_bytes, "compute_bytes", (json_int_t)p->compute_bytes,
                      "io_bytes", (json_int_t)p->io_bytes, "facts", facts, "target", "name", p->target, "caps",
-                     caps_body(&p->caps), "needs", caps_body(&p->needs), "settings", "mode", mode_names[s->mode], "ctx",
-                     (json_int_t)s->ctx, "sequences", (json_int_t)s->n_seq, "decode_rows", (json_int_t)s->decode_rows,
-                     "prefill_rows", (json_int_t)s->prefill_rows, "out_rows", (json_int_t)s->out_rows, "kv",
-                     npu_format_name(s->kv_type), "entries", entries, "designs", designs, "kernels", kernels);
+                     caps_body(&p->caps), "needs", caps_body(&p->needs), "settings", settings_body(&p->settings),
+                     "entries", entries, "designs", designs, "kernels", kernels);
 }
 
 npu_status npu_plan_hash(const npu_plan *plan, char out[NPU_PLAN_HASH_LEN + 1], npu_error *err) {

@@ -36,6 +36,8 @@ typedef struct npu_target_params {
     const char *arch;       /* plan for a device that is not here, e.g. "v73" */
     const char *cache_dir;  /* where a target may keep what it made, e.g. kernels of emulated devices; NULL = nowhere */
     double timeout_s;       /* wall clock for one submit to be answered; 0 = the driver's: 5, emulated ones more */
+    const char *devices;    /* which of several devices, by the target's own syntax; NULL = its first one */
+    const char *split;      /* how a model is split over them: "layer", "row", "tensor"; NULL = as the target likes */
     bool no_wait;           /* another process holds the device: fail at once instead of waiting */
     const char *const *emu; /* "key=value" settings of an emulated device, NULL-terminated; NULL = none */
     struct npu_trace *trace; /* NULL = none; else what the device does goes there (trace/trace.h) */
@@ -118,6 +120,9 @@ typedef struct npu_target_counters {
     uint64_t images, image_bytes;    /* descriptors built, and their bytes */
     uint64_t allocations;            /* of device memory */
     uint64_t mapped_bytes;           /* of buffers that the device mapped, again or for the first time */
+    uint64_t dma_bytes;              /* that the device moved between its local and other memory */
+    uint64_t cache_bytes;            /* that it cleaned and dropped from its cache */
+    uint64_t barriers, fences;       /* of several devices, that one device took part in; other waits and signals */
 } npu_target_counters;
 
 /* Phases of a call on a device, in the order of a profile's columns; nanoseconds of the calling thread. */
@@ -133,7 +138,8 @@ typedef struct npu_target_phases {
 
 typedef struct npu_target_ops {
     const char *name;
-    bool is_npu; /* "host" and "null" are not NPU targets */
+    bool is_npu;      /* "host" and "null" are not NPU targets */
+    bool has_devices; /* npu_target_params.devices and .split mean something */
 
     /* Fills |caps| with what is there; needs no model, opens no session and leaves nothing open. NO_DEVICE says what
      * was looked for. */
@@ -197,6 +203,10 @@ typedef struct npu_target_ops {
     /* Optional: whether a device with |caps| can carry a plan out as a whole, beyond what |supports| says of its ops.
      * Asked when a plan is made or read, and by open. REFUSED names what is different or too small: plan.*. */
     npu_status (*check_plan)(const npu_caps *caps, const npu_plan *plan, npu_error *err);
+
+    /* With has_devices: which device runs what, in a plan with settings.devices; that and .split are written as this
+     * target writes them. INVALID: what the settings can't mean. */
+    npu_status (*spread)(npu_plan *plan, npu_error *err);
 
     /* Optional: the settings that params->emu may have, one line each, for --emu help. */
     npu_status (*describe_emu)(const npu_target_params *params, const char **text, npu_error *err);

@@ -236,6 +236,16 @@ void npu_emu_dmlink(void *tail, void *next) {
 uint32_t npu_emu_dmpoll(void) {
     return 0;
 }
+void npu_emu_event(const char *name) {
+    (void)name;
+}
+void npu_emu_line_wait(const void *word, uint32_t value, uint32_t timeout_us) {
+    (void)word, (void)value;
+    usleep(timeout_us < 100 ? timeout_us : 100);
+}
+void npu_emu_line_wake(const void *word) {
+    (void)word;
+}
 void npu_emu_dccleaninva(const void *address) {
     (void)address;
 }

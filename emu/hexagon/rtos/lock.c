@@ -1,6 +1,7 @@
 // QuRT's locks on futex words. The objects have the device's sizes (16 bytes, a semaphore 8), so a program's own
 // declarations of them fit; an object of zeros is an initialised one.
 #include "emu_dsp.h"
+#include "npu_emu_dsp.h"
 #include "qurt.h"
 #include "../common/futex.h"
 #include "../strict/strict.h"
@@ -236,6 +237,16 @@ EMU_API unsigned int qurt_anysignal_wait(qurt_anysignal_t *s, unsigned int mask)
 }
 EMU_API unsigned int qurt_anysignal_clear(qurt_anysignal_t *s, unsigned int mask) {
     return atomic_fetch_and(at(s, 0), ~mask);
+}
+
+// --- lines of memory that devices share: the kernel knows a word of a shared file by the file ---
+
+EMU_API void npu_emu_line_wait(const void *line, uint32_t value, uint32_t timeout_us) {
+    emu_futex_wait((word *)(uintptr_t)line, value, emu_deadline_us(timeout_us));
+}
+
+EMU_API void npu_emu_line_wake(const void *line) {
+    emu_futex_wake((word *)(uintptr_t)line, INT_MAX);
 }
 
 // --- futex ---

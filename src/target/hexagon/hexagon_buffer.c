@@ -23,7 +23,7 @@ npu_status npu_hex_buffer_alloc(npu_hex_session *s, uint64_t bytes, bool pinned,
         free(b);
         return NPU_NO_MEMORY;
     }
-    int result = d->fastrpc_mmap(NPU_HEX_DOMAIN, b->fd, b->data, 0, (size_t)bytes, FASTRPC_MAP_FD_DELAYED);
+    int result = d->fastrpc_mmap(s->domain, b->fd, b->data, 0, (size_t)bytes, FASTRPC_MAP_FD_DELAYED);
     if (result) {
         d->rpcmem_free(b->data);
         free(b);
@@ -39,8 +39,21 @@ npu_status npu_hex_buffer_alloc(npu_hex_session *s, uint64_t bytes, bool pinned,
     return NPU_OK;
 }
 
+npu_status npu_hex_buffer_share(npu_hex_buffer *b, npu_hex_session *with, npu_error *err) {
+    if (with == b->session) return NPU_OK;
+    for (uint32_t i = 0; i < b->n_others; i++)
+        if (b->others[i] == with) return NPU_OK;
+    if (with->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", with->name);
+    int result = with->driver->fastrpc_mmap(with->domain, b->fd, b->data, 0, (size_t)b->bytes, FASTRPC_MAP_FD_DELAYED);
+    if (result) return npu_hex_fail(err, result, "announcing a shared buffer (fastrpc_mmap)");
+    b->others[b->n_others++] = with;
+    return NPU_OK;
+}
+
 static void release(npu_hex_session *s, npu_hex_buffer *b) {
-    s->driver->fastrpc_munmap(NPU_HEX_DOMAIN, b->fd, b->data, (size_t)b->bytes);
+    for (uint32_t i = 0; i < b->n_others; i++)
+        s->driver->fastrpc_munmap(b->others[i]->domain, b->fd, b->data, (size_t)b->bytes);
+    s->driver->fastrpc_munmap(s->domain, b->fd, b->data, (size_t)b->bytes);
     s->driver->rpcmem_free(b->data);
     free(b);
 }
@@ -49,7 +62,9 @@ static void drop_buffer(npu_hex_session *s, npu_hex_buffer *b) {
     npu_hex_buffer **at = &s->buffers;
     while (*at != b) at = &(*at)->next;
     *at = b->next;
-    if (s->lost) {
+    bool lost = s->lost != NPU_OK;
+    for (uint32_t i = 0; i < b->n_others; i++) lost |= b->others[i]->lost != NPU_OK;
+    if (lost) {
         b->next = s->quarantine;
         s->quarantine = b;
         return;
@@ -57,6 +72,9 @@ static void drop_buffer(npu_hex_session *s, npu_hex_buffer *b) {
     /* The NPU program drops its own mapping first: address space may come back only then. */
     npu_rpc_munmap drop = {.fd = b->fd};
     if (s->started) npu_hex_rpc(s->driver, s->handle, NPU_RPC_MUNMAP, &drop, sizeof drop, NULL, 0);
+    for (uint32_t i = 0; i < b->n_others; i++)
+        if (b->others[i]->started)
+            npu_hex_rpc(s->driver, b->others[i]->handle, NPU_RPC_MUNMAP, &drop, sizeof drop, NULL, 0);
     release(s, b);
 }
 

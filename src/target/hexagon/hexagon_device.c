@@ -39,8 +39,8 @@ npu_status npu_hex_arch_named(const char *name, const npu_hex_arch **out, npu_er
                     known);
 }
 
-npu_status npu_hex_device_arch(const npu_hex_driver *d, const npu_hex_arch **out, npu_error *err) {
-    fastrpc_capability ask = {.domain = NPU_HEX_DOMAIN, .attribute_ID = ARCH_VER};
+npu_status npu_hex_device_arch(const npu_hex_driver *d, uint32_t domain, const npu_hex_arch **out, npu_error *err) {
+    fastrpc_capability ask = {.domain = domain, .attribute_ID = ARCH_VER};
     int result = d->remote_handle_control(DSPRPC_GET_DSP_INFO, &ask, sizeof ask);
     if (result) return npu_hex_fail(err, result, "asking for the Hexagon's architecture");
     uint32_t version = ask.capability & 0xFF;
@@ -61,7 +61,7 @@ static uint32_t ask(const npu_hex_driver *d, uint32_t attribute) {
 
 npu_status npu_hex_device_hw(const npu_hex_driver *d, npu_hw *hw, npu_error *err) {
     const npu_hex_arch *arch;
-    NPU_TRY(npu_hex_device_arch(d, &arch, err));
+    NPU_TRY(npu_hex_device_arch(d, NPU_HEX_DOMAIN, &arch, err));
     *hw = npu_hex_hw_of(arch);
     uint32_t contexts = ask(d, HVX_SUPPORT_128B);
     uint64_t vtcm = (uint64_t)ask(d, VTCM_PAGE) * ask(d, VTCM_COUNT);

@@ -27,7 +27,7 @@ const npu_hex_arch *npu_hex_arch_of(uint32_t arch);
 npu_status npu_hex_arch_named(const char *name, const npu_hex_arch **out, npu_error *err);
 
 /* Asks the library. A failed query or an architecture without NPU program is an error, never a guess. */
-npu_status npu_hex_device_arch(const npu_hex_driver *driver, const npu_hex_arch **out, npu_error *err);
+npu_status npu_hex_device_arch(const npu_hex_driver *driver, uint32_t domain, const npu_hex_arch **out, npu_error *err);
 
 /* What the library says of the device, without a session; where it says nothing, the row of the table. */
 npu_status npu_hex_device_hw(const npu_hex_driver *driver, npu_hw *hw, npu_error *err);

@@ -14,6 +14,9 @@ typedef struct npu_hex_weight {
     npu_tensor tensor; /* offset, shape, strides, type, layout in that buffer */
 } npu_hex_weight;
 
+/* When an image runs, in a batch that is split by layers: with a few rows after the other, or once at the end. */
+typedef enum npu_hex_pass { NPU_HEX_PASS_ALL, NPU_HEX_PASS_ROWS } npu_hex_pass;
+
 /* A lowered batch in shared memory, or a part of one whose buffers do not fit into the NPU's window together; parts
  * follow each other in the list. */
 typedef struct npu_hex_image {
@@ -23,20 +26,48 @@ typedef struct npu_hex_image {
     uint64_t offset;
     uint32_t bytes;
     uint32_t first_op, n_ops; /* of the batch */
+    uint32_t device;
+    npu_hex_pass pass;
+    bool may_part; /* rows of a step may be sent in parts */
+    bool goes_on;  /* the image before is the part before it of one program */
 } npu_hex_image;
 
 enum { NPU_HEX_ARENA_BYTES = 4 << 20 }; /* images share buffers of this size */
+
+/* Compute memory of a device of its own, beside the buffer that the executor knows. */
+typedef struct npu_hex_twin {
+    const npu_hex_buffer *of;
+    npu_hex_buffer *own[NPU_HEX_DEVICES];
+} npu_hex_twin;
+
+/* Several devices at work on one batch (hexagon_group.c). */
+typedef struct npu_hex_group {
+    uint32_t next;                                                   /* fence number of the next batch */
+    uint32_t most;                                                   /* the last one of the batch under way */
+    uint64_t batches, first[NPU_HEX_DEVICES], last[NPU_HEX_DEVICES]; /* requests of each device; last 0 = none */
+    uint64_t until_us;
+    bool under_way;
+    npu_error result; /* of the last batch */
+    npu_hex_twin twins[4];
+    uint32_t n_twins;
+} npu_hex_group;
 
 extern const npu_target_ops npu_target_hexagon;
 
 typedef struct npu_hex_target {
     npu_target base; /* first: an npu_target* of this target is an npu_hex_target* */
     npu_hex_driver driver;
-    npu_hex_session *session;
-    npu_hex_tracer *tracer;                /* NULL = off */
-    npu_pool *pool;                        /* for packing */
-    npu_hex_row_tile_fn *const *row_tiles; /* of this CPU */
+    npu_hex_set set;
+    npu_hex_session *session;                   /* the first one, which owns shared buffers */
+    npu_hex_session *sessions[NPU_HEX_DEVICES]; /* [set.n] */
+    npu_hex_group group;                        /* when there are several */
+    npu_hex_buffer *fences;                     /* " */
+    npu_hex_tracer *tracer;                     /* NULL = off */
+    npu_pool *pool;                             /* for packing */
+    npu_hex_row_tile_fn *const *row_tiles;      /* of this CPU */
     uint64_t session_id;
+    uint8_t *layer_device; /* of a model split by layers, as the plan says; [n_layers] */
+    uint32_t n_layers;
     npu_hex_weight *weights; /* open hash table */
     uint32_t n_weights, weight_slots;
     npu_hex_image *images;
@@ -71,8 +102,23 @@ npu_status npu_hex_lower(npu_hex_target *t, const npu_batch *batch, const npu_he
                          npu_error *err);
 void npu_hex_images_free(npu_hex_target *t);
 
+/* --- hexagon_group.c --- */
+npu_status npu_hex_group_open(npu_hex_target *t, const npu_target_params *params, npu_error *err);
+npu_status npu_hex_group_obey(npu_hex_target *t, const npu_plan *plan, npu_error *err);
+void npu_hex_group_close(npu_hex_target *t);
+npu_status npu_hex_alloc_shared(npu_hex_target *t, uint64_t bytes, bool pinned, npu_hex_buffer **out, npu_error *err);
+/* The device's own memory at the same offsets as |of|. */
+npu_status npu_hex_group_twin(npu_hex_target *t, const npu_hex_buffer *of, uint32_t device, npu_hex_buffer **out,
+                              npu_error *err);
+npu_status npu_hex_group_submit(npu_hex_target *t, const npu_batch *batch, npu_event *event, npu_error *err);
+npu_status npu_hex_group_wait(npu_hex_target *t, uint64_t batch, npu_error *err);
+void npu_hex_group_count(const npu_hex_target *t, npu_target_counters *out);
+/* The device that has a layer; NPU_NO_LAYER: UINT32_MAX, wherever its neighbours are. */
+uint32_t npu_hex_group_device(const npu_hex_target *t, unsigned layer);
+
 /* --- hexagon_plan.c --- */
 void npu_hex_weight_image(const npu_tensor *weight, const char **kind, uint64_t *bytes);
+npu_status npu_hex_spread(npu_plan *plan, npu_error *err);
 npu_status npu_hex_check_plan(const npu_caps *caps, const npu_plan *plan, npu_error *err);
 /* How large a buffer that several weights share may be, so that any op's weights fit into the window; |plan| or NULL.
  */

@@ -62,6 +62,22 @@ static npu_status check_window(const npu_caps *caps, const npu_plan *plan, const
         (unsigned long long)plan->state_bytes, (unsigned long long)(plan->compute_bytes + plan->io_bytes));
 }
 
+/* Layers in order, as many for each device as can be; ops outside of them go with their neighbours. */
+npu_status npu_hex_spread(npu_plan *plan, npu_error *err) {
+    npu_hex_set set;
+    npu_plan_settings *s = &plan->settings;
+    NPU_TRY(npu_hex_set_read(s->devices, s->split[0] ? s->split : NULL, &set, err));
+    npu_hex_set_write(&set, s->devices);
+    strcpy(s->split, npu_hex_split_name(set.split));
+    uint8_t before = 0;
+    for (uint32_t i = 0; set.split == NPU_HEX_LAYER && i < plan->n_entries; i++) {
+        npu_plan_entry *e = &plan->entries[i];
+        if (e->layer != NPU_NO_LAYER) before = (uint8_t)((uint64_t)e->layer * set.n / plan->n_layers);
+        e->device = e->on_device ? before : 0;
+    }
+    return NPU_OK;
+}
+
 npu_status npu_hex_check_plan(const npu_caps *caps, const npu_plan *plan, npu_error *err) {
     const struct {
         const char *name;

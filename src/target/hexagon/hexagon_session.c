@@ -42,18 +42,63 @@ static npu_status fail_open(const npu_hex_session *s, const char *uri, int resul
                     npu_hex_result_name(result), (unsigned)result, hint);
 }
 
+const char *npu_hex_session_name(const npu_hex_session *s) {
+    return s->name;
+}
+
+uint64_t npu_hex_session_timeout_us(const npu_hex_session *s) {
+    return s->timeout_us;
+}
+
+npu_status npu_hex_session_lost(const npu_hex_session *s) {
+    return s->lost;
+}
+
+/* The effective domain of an NPU's session. Session 0 is there for everybody; of the others the library gives away what
+ * is free, so that the number that was asked for only tells them apart. */
+static npu_status find_domain(npu_hex_session *s, npu_error *err) {
+    char domain[] = "cdsp1", session[] = "npu";
+    uint32_t length = s->place.npu ? 5 : 4;
+    s->domain = NPU_HEX_DOMAIN + s->place.npu;
+    snprintf(s->name, sizeof s->name, "NPU %u:%u", s->place.npu & 7u, s->place.session & 7u);
+    if (!s->place.npu && !s->place.session) return NPU_OK;
+    domain[length] = 0;
+    int result;
+    if (s->place.session) {
+        remote_rpc_reserve_new_session_t ask = {.domain_name = domain,
+                                                .domain_name_len = length,
+                                                .session_name = session,
+                                                .session_name_len = sizeof session - 1};
+        result = s->driver->remote_session_control(FASTRPC_RESERVE_NEW_SESSION, &ask, sizeof ask);
+        s->reserved = !result;
+        s->domain = (int)ask.effective_domain_id;
+        s->session_id = ask.session_id;
+    } else {
+        remote_rpc_effective_domain_id_t ask = {.domain_name = domain, .domain_name_len = length};
+        result = s->driver->remote_session_control(FASTRPC_GET_EFFECTIVE_DOMAIN_ID, &ask, sizeof ask);
+        s->domain = (int)ask.effective_domain_id;
+    }
+    if (!result) return NPU_OK;
+    return npu_fail(err, NPU_NO_DEVICE, "hexagon.place", "%s (domain %s) is not there: %s (0x%x)", s->name, domain,
+                    npu_hex_result_name(result), (unsigned)result);
+}
+
 static npu_status open_handle(npu_hex_session *s, npu_error *err) {
     const npu_hex_driver *d = s->driver;
-    struct remote_rpc_control_unsigned_module unsigned_module = {NPU_HEX_DOMAIN, 1};
+    struct remote_rpc_control_unsigned_module unsigned_module = {s->domain, 1};
     int result = d->remote_session_control(DSPRPC_CONTROL_UNSIGNED_MODULE, &unsigned_module, sizeof unsigned_module);
     if (result) return npu_hex_fail(err, result, "asking for an unsigned NPU process");
     char module[128], uri[256];
-    static char domain[] = "cdsp";
+    char domain[] = "cdsp1";
+    if (!s->place.npu) domain[4] = 0;
     snprintf(module, sizeof module, "file:///libnpu-htp-v%u.so?" NPU_RPC_INTERFACE "_skel_handle_invoke&_modver=1.0",
              s->hw.arch);
-    remote_rpc_get_uri_t ask = {domain, sizeof domain - 1, 0, module, (uint32_t)strlen(module) + 1, uri, sizeof uri};
-    if (d->remote_session_control(FASTRPC_GET_URI, &ask, sizeof ask)) /* older libraries: the suffix by hand */
-        snprintf(uri, sizeof uri, "%s&_dom=cdsp", module);
+    remote_rpc_get_uri_t ask = {
+        domain, (uint32_t)strlen(domain), s->session_id, module, (uint32_t)strlen(module) + 1, uri, sizeof uri};
+    if (d->remote_session_control(FASTRPC_GET_URI, &ask, sizeof ask)) { /* older libraries: the suffix by hand */
+        int n = snprintf(uri, sizeof uri, "%s&_dom=%s", module, domain);
+        if (s->session_id) snprintf(uri + n, sizeof uri - (size_t)n, "&_session=%u", s->session_id);
+    }
     result = d->remote_handle64_open(uri, &s->handle);
     if (result) return fail_open(s, uri, result, err);
     s->open = true;
@@ -91,7 +136,7 @@ static void make_queue(npu_hex_session *s, uint64_t *id) {
     *id = 0;
     if (!d->dspqueue_create || !d->dspqueue_export || !d->dspqueue_close || !d->dspqueue_write || !d->dspqueue_read)
         return;
-    int result = d->dspqueue_create(NPU_HEX_DOMAIN, 0, QUEUE_BYTES, QUEUE_BYTES, NULL, NULL, NULL, &s->queue);
+    int result = d->dspqueue_create(s->domain, 0, QUEUE_BYTES, QUEUE_BYTES, NULL, NULL, NULL, &s->queue);
     if (!result) result = d->dspqueue_export(s->queue, id);
     if (!result) return;
     npu_log(&s->logger, NPU_LOG_INFO, "hexagon: no packet queue (%s), plain invokes", npu_hex_result_name(result));
@@ -111,6 +156,7 @@ static int start(npu_hex_session *s, uint64_t queue_id) {
                         .trace_bytes = s->ring ? (uint32_t)s->ring->bytes : 0,
                         .arch = s->hw.arch,
                         .hmx = s->hw.hmx,
+                        .fence_timeout_us = s->timeout_us,
                         .max_buffer_bytes = NPU_HEX_MAX_BUFFER};
     int result = npu_hex_rpc(s->driver, s->handle, NPU_RPC_START, &in, sizeof in, NULL, 0);
     s->started = !result;
@@ -139,7 +185,8 @@ static bool echo(npu_hex_session *s) {
 
 static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     const npu_hex_arch *arch;
-    NPU_TRY(npu_hex_device_arch(s->driver, &arch, err));
+    NPU_TRY(find_domain(s, err));
+    NPU_TRY(npu_hex_device_arch(s->driver, (uint32_t)(NPU_HEX_DOMAIN + s->place.npu), &arch, err));
     s->hw = npu_hex_hw_of(arch);
     NPU_TRY(open_handle(s, err));
     NPU_TRY(read_hwinfo(s, err));
@@ -157,10 +204,16 @@ static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
 
 npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_session **out,
                                 npu_error *err) {
+    return npu_hex_session_open_at(driver, params, (npu_hex_place){0, 0}, out, err);
+}
+
+npu_status npu_hex_session_open_at(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_place place,
+                                   npu_hex_session **out, npu_error *err) {
     *out = NULL;
     npu_hex_session *s = calloc(1, sizeof *s);
     if (!s) return npu_fail(err, NPU_NO_MEMORY, "hexagon.session", "out of memory");
     s->driver = driver;
+    s->place = place;
     s->logger = params->logger;
     s->timeout_us = (uint64_t)((params->timeout_s > 0 ? params->timeout_s : driver->timeout_s) * 1e6);
     npu_status status = bring_up(s, params->trace != NULL, err);
@@ -172,19 +225,36 @@ npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_p
     return NPU_OK;
 }
 
-void npu_hex_session_close(npu_hex_session *s) {
-    if (!s) return;
-    if (!s->lost) {
-        stop(s); /* unmaps them all */
-        while (s->buffers) npu_hex_buffer_free(s->buffers);
-    } else if (s->open) {
+/* Ends the process; its buffers stay. */
+static void end_process(npu_hex_session *s) {
+    if (s->lost && s->open) {
         /* A process that hangs would hold the close up. Where the kernel can't do this, the close has to be enough. */
-        struct remote_rpc_process_clean_params kill = {NPU_HEX_DOMAIN};
+        struct remote_rpc_process_clean_params kill = {s->domain};
         s->driver->remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &kill, sizeof kill);
     }
     if (s->open) s->driver->remote_handle64_close(s->handle);
     if (s->queue) s->driver->dspqueue_close(s->queue); /* lost: only now can nobody have it any more */
-    /* The NPU process has ended: nobody can write to these any more. */
-    npu__hex_release_buffers(s);
-    free(s);
+    if (s->reserved) {
+        struct remote_rpc_session_close close = {s->domain};
+        s->driver->remote_session_control(FASTRPC_SESSION_CLOSE, &close, sizeof close);
+    }
+    s->open = s->reserved = false;
+    s->queue = NULL;
+}
+
+void npu_hex_sessions_close(npu_hex_session *const *sessions, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (sessions[i] && !sessions[i]->lost) stop(sessions[i]); /* unmaps them all */
+    for (uint32_t i = 0; i < n; i++)
+        if (sessions[i] && sessions[i]->lost) end_process(sessions[i]);
+    /* The lost processes have ended and the others have let go: nobody can write to these any more. */
+    for (uint32_t i = 0; i < n; i++)
+        if (sessions[i]) npu__hex_release_buffers(sessions[i]);
+    for (uint32_t i = 0; i < n; i++)
+        if (sessions[i]) end_process(sessions[i]);
+    for (uint32_t i = 0; i < n; i++) free(sessions[i]);
+}
+
+void npu_hex_session_close(npu_hex_session *s) {
+    npu_hex_sessions_close(&s, 1);
 }

@@ -7,6 +7,7 @@
 #define NPU_HEXAGON_SESSION_H
 
 #include "target/hexagon/hexagon_device.h"
+#include "target/hexagon/hexagon_set.h"
 #include "wire/message.h"
 
 typedef struct npu_hex_session npu_hex_session;
@@ -14,7 +15,9 @@ typedef struct npu_hex_session npu_hex_session;
 enum { NPU_HEX_DEPTH = 32 /* requests that can be under way */ };
 
 typedef struct npu_hex_buffer {
-    npu_hex_session *session;
+    npu_hex_session *session;                     /* whose it is */
+    npu_hex_session *others[NPU_HEX_DEVICES - 1]; /* that know it too */
+    uint32_t n_others;
     struct npu_hex_buffer *next; /* of the session's list */
     uint8_t *data;
     uint64_t bytes;
@@ -28,6 +31,8 @@ typedef struct npu_hex_request {
     uint64_t offset, image_id;
     uint32_t bytes;
     uint32_t first_op, n_ops; /* of the batch */
+    uint32_t fence;           /* what its syncs count from */
+    bool has_peers;           /* other devices work on the batch too */
     bool goes_on;             /* the part before is the request before: if that fails, so does this */
     npu_step step;
 } npu_hex_request;
@@ -35,7 +40,14 @@ typedef struct npu_hex_request {
 /* |params| as for the target. The library is |driver|'s, which must outlive the session. */
 npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_session **out,
                                 npu_error *err);
+npu_status npu_hex_session_open_at(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_place place,
+                                   npu_hex_session **out, npu_error *err);
 void npu_hex_session_close(npu_hex_session *session);
+/* Sessions that share buffers end together: no memory is given back while one of their processes may write to it. */
+void npu_hex_sessions_close(npu_hex_session *const *sessions, uint32_t n);
+const char *npu_hex_session_name(const npu_hex_session *session); /* "NPU 0:1" */
+uint64_t npu_hex_session_timeout_us(const npu_hex_session *session);
+npu_status npu_hex_session_lost(const npu_hex_session *session); /* NPU_OK while it lives */
 const npu_hw *npu_hex_session_hw(const npu_hex_session *session);
 npu_target_counters *npu_hex_session_counters(npu_hex_session *session);
 
@@ -49,6 +61,8 @@ void npu_hex_session_times(const npu_hex_session *session, uint64_t sequence, ui
 npu_status npu_hex_buffer_alloc(npu_hex_session *session, uint64_t bytes, bool pinned, npu_hex_buffer **out,
                                 npu_error *err);
 void npu_hex_buffer_free(npu_hex_buffer *buffer);
+/* Makes the buffer known to one more session, for as long as it lives. */
+npu_status npu_hex_buffer_share(npu_hex_buffer *buffer, npu_hex_session *with, npu_error *err);
 
 /* Sends a request. |*sequence| names it for wait. */
 npu_status npu_hex_submit(npu_hex_session *session, const npu_hex_request *request, uint64_t *sequence, npu_error *err);
@@ -56,5 +70,13 @@ npu_status npu_hex_submit(npu_hex_session *session, const npu_hex_request *reque
 /* The answer to |sequence|, which is waited for at most the session's time-out. The failure of an earlier part is its
  * failure too. */
 npu_status npu_hex_wait(npu_hex_session *session, uint64_t sequence, npu_error *err);
+
+/* Waiting for several sessions: takes what answers come within |us|, up to the one to |sequence|; |*done| says whether
+ * that is there. Fails when the session is lost, not when nothing came. */
+npu_status npu_hex_look(npu_hex_session *session, uint64_t sequence, uint64_t us, bool *done, npu_error *err);
+/* How the answered |sequence| ended; |*code| gets what the NPU program said of it. */
+npu_status npu_hex_result(npu_hex_session *session, uint64_t sequence, uint32_t *code, npu_error *err);
+/* Gives up on a session that did not answer in time. */
+npu_status npu_hex_give_up(npu_hex_session *session, npu_error *err);
 
 #endif

@@ -11,13 +11,18 @@ struct npu_hex_session {
     npu_logger logger;
     npu_hw hw;
     remote_handle64 handle;
+    npu_hex_place place;
+    int domain; /* effective: of NPU and session */
+    uint32_t session_id;
+    bool reserved; /* the library holds a session for us */
+    char name[16];
     dspqueue_t queue; /* NULL: plain invokes */
     uint64_t timeout_us;
     uint64_t sent, answered;
     npu_wire_response answers[NPU_HEX_DEPTH]; /* by sequence */
     struct {
         uint32_t first_op, n_ops;
-        bool goes_on;
+        bool goes_on, has_peers;
         uint64_t sent_ns, answered_ns; /* only while tracing */
     } requests[NPU_HEX_DEPTH];         /* by sequence */
     npu_hex_buffer *ring;              /* of the trace, NULL = none */

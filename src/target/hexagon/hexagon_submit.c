@@ -28,6 +28,10 @@ static const struct {
 #include "wire/npu_wire_codes.def"
 };
 
+static bool is_of_peers(uint32_t code) {
+    return code == NPU_WIRE_PEER_FAILED || code == NPU_WIRE_PEER_LOST || code == NPU_WIRE_NO_FENCE;
+}
+
 /* Nothing is believed that does not fit to the request it answers. */
 static npu_status take_answer(npu_hex_session *s, const npu_wire_response *a, uint32_t bytes, npu_error *err) {
     if (bytes != sizeof *a || a->magic != NPU_WIRE_MAGIC || a->version != NPU_WIRE_VERSION ||
@@ -35,6 +39,7 @@ static npu_status take_answer(npu_hex_session *s, const npu_wire_response *a, ui
         return bad_answer(s, err);
     uint32_t slot = a->sequence % NPU_HEX_DEPTH;
     if (a->code >= sizeof codes / sizeof codes[0] || !codes[a->code].name || a->op < NPU_WIRE_NO_OP ||
+        (is_of_peers(a->code) && !s->requests[slot].has_peers) ||
         (a->op >= 0 && (uint32_t)a->op >= s->requests[slot].n_ops) || (a->code == NPU_WIRE_OK && a->op >= 0))
         return bad_answer(s, err);
     const npu_wire_response *before = &s->answers[(a->sequence - 1) % NPU_HEX_DEPTH];
@@ -46,11 +51,15 @@ static npu_status take_answer(npu_hex_session *s, const npu_wire_response *a, ui
     }
     if (s->ring) s->requests[slot].answered_ns = npu_clock_ns();
     s->counters.mapped_bytes += a->mapped_bytes;
+    s->counters.dma_bytes += a->dma_bytes;
+    s->counters.cache_bytes += a->cache_bytes;
+    s->counters.barriers += a->barriers;
+    s->counters.fences += a->fences;
     s->answered = a->sequence;
     return NPU_OK;
 }
 
-/* Reads one answer; |until| is the end of patience. */
+/* Reads one answer. TIMEOUT, which says nothing in |err|: none came up to |until|. */
 static npu_status read_answer(npu_hex_session *s, uint64_t until, npu_error *err) {
     npu_wire_response a = {0};
     uint32_t flags, buffers, bytes = 0;
@@ -58,13 +67,23 @@ static npu_status read_answer(npu_hex_session *s, uint64_t until, npu_error *err
     int result = s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a,
                                           left > 1000000000 ? 1000000000 : (uint32_t)left);
     if (!result) return take_answer(s, &a, bytes, err);
-    npu_status status = lose(s, npu_hex_status(result));
-    if (status == NPU_TIMEOUT)
-        return npu_fail(err, status, "hexagon.timeout", "the NPU did not answer batch %llu within %.1f s",
-                        (unsigned long long)s->answered + 1, (double)s->timeout_us / 1e6);
-    if (npu_hex_violation(s->driver, NPU_HEX_DOMAIN, err)) return NPU_DEVICE_LOST;
-    return npu_fail(err, status, "hexagon.lost", "the NPU process is lost: %s (0x%x)", npu_hex_result_name(result),
-                    (unsigned)result);
+    npu_status status = npu_hex_status(result);
+    if (status == NPU_TIMEOUT) return status;
+    lose(s, status);
+    if (npu_hex_violation(s->driver, s->domain, err)) return NPU_DEVICE_LOST;
+    return npu_fail(err, s->lost, "hexagon.lost", "the %s process is lost: %s (0x%x)", s->name,
+                    npu_hex_result_name(result), (unsigned)result);
+}
+
+npu_status npu_hex_give_up(npu_hex_session *s, npu_error *err) {
+    return npu_fail(err, lose(s, NPU_TIMEOUT), "hexagon.timeout", "%s did not answer batch %llu within %.1f s", s->name,
+                    (unsigned long long)s->answered + 1, (double)s->timeout_us / 1e6);
+}
+
+/* Reads one answer; the end of patience is the end of the session. */
+static npu_status need_answer(npu_hex_session *s, uint64_t until, npu_error *err) {
+    npu_status status = read_answer(s, until, err);
+    return status == NPU_TIMEOUT ? npu_hex_give_up(s, err) : status;
 }
 
 static npu_status send(npu_hex_session *s, const npu_wire_request *r, npu_error *err) {
@@ -73,20 +92,20 @@ static npu_status send(npu_hex_session *s, const npu_wire_request *r, npu_error 
             s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof *r, (const uint8_t *)r, (uint32_t)s->timeout_us);
         if (!result) return NPU_OK;
         lose(s, npu_hex_status(result));
-        return npu_hex_violation(s->driver, NPU_HEX_DOMAIN, err) ? NPU_DEVICE_LOST
-                                                                 : npu_hex_fail(err, result, "sending a batch");
+        return npu_hex_violation(s->driver, s->domain, err) ? NPU_DEVICE_LOST
+                                                            : npu_hex_fail(err, result, "sending a batch");
     }
     npu_wire_response a = {0};
     int result = npu_hex_rpc(s->driver, s->handle, NPU_RPC_BATCH, r, sizeof *r, &a, sizeof a);
     if (!result) return take_answer(s, &a, sizeof a, err);
     lose(s, NPU_DEVICE_LOST);
-    return npu_hex_violation(s->driver, NPU_HEX_DOMAIN, err) ? NPU_DEVICE_LOST
-                                                             : npu_hex_fail(err, result, "invoking a batch");
+    return npu_hex_violation(s->driver, s->domain, err) ? NPU_DEVICE_LOST
+                                                        : npu_hex_fail(err, result, "invoking a batch");
 }
 
 npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t *sequence, npu_error *err) {
     if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "the Hexagon session is lost");
-    while (s->sent - s->answered >= NPU_HEX_DEPTH) NPU_TRY(read_answer(s, now_us() + s->timeout_us, err));
+    while (s->sent - s->answered >= NPU_HEX_DEPTH) NPU_TRY(need_answer(s, now_us() + s->timeout_us, err));
     npu_wire_request r = {.magic = NPU_WIRE_MAGIC,
                           .version = NPU_WIRE_VERSION,
                           .kind = NPU_WIRE_BATCH,
@@ -96,7 +115,8 @@ npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t
                           .image_bytes = q->bytes,
                           .image_offset = q->offset,
                           .step = q->step,
-                          .image_buffer_bytes = q->image->bytes};
+                          .image_buffer_bytes = (uint32_t)q->image->bytes,
+                          .fence = q->fence};
     s->sent++;
     s->counters.submits++;
     s->counters.message_bytes += sizeof r;
@@ -105,6 +125,7 @@ npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t
     s->requests[slot].first_op = q->first_op;
     s->requests[slot].n_ops = q->n_ops;
     s->requests[slot].goes_on = q->goes_on;
+    s->requests[slot].has_peers = q->has_peers;
     if (s->ring) s->requests[slot].sent_ns = npu_clock_ns();
     return send(s, &r, err);
 }
@@ -114,13 +135,28 @@ npu_status npu_hex_wait(npu_hex_session *s, uint64_t sequence, npu_error *err) {
         return npu_fail(err, NPU_INVALID, "hexagon.event", "no batch %llu was sent", (unsigned long long)sequence);
     if (s->answered < sequence && s->lost)
         return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "the Hexagon session is lost");
-    for (uint64_t until = now_us() + s->timeout_us; s->answered < sequence;) NPU_TRY(read_answer(s, until, err));
+    for (uint64_t until = now_us() + s->timeout_us; s->answered < sequence;) NPU_TRY(need_answer(s, until, err));
+    uint32_t code;
+    return npu_hex_result(s, sequence, &code, err);
+}
+
+npu_status npu_hex_look(npu_hex_session *s, uint64_t sequence, uint64_t us, bool *done, npu_error *err) {
+    npu_status status = NPU_OK;
+    *done = s->answered >= sequence;
+    if (!*done && s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
+    for (uint64_t until = now_us() + us; !*done && status == NPU_OK; *done = s->answered >= sequence)
+        status = read_answer(s, until, err);
+    return status == NPU_TIMEOUT ? NPU_OK : status;
+}
+
+npu_status npu_hex_result(npu_hex_session *s, uint64_t sequence, uint32_t *code, npu_error *err) {
     if (s->answered - sequence >= NPU_HEX_DEPTH)
         return npu_fail(err, NPU_INVALID, "hexagon.event", "batch %llu was sent too long ago",
                         (unsigned long long)sequence);
     const npu_wire_response *a = &s->answers[sequence % NPU_HEX_DEPTH];
+    *code = a->code;
     if (a->code == NPU_WIRE_OK) return NPU_OK;
-    if (codes[a->code].status == NPU_DEVICE_LOST) lose(s, NPU_DEVICE_LOST);
-    return npu_fail(err, codes[a->code].status, codes[a->code].name, "NPU, op %d, item %u: %s", a->op, a->index,
+    if (a->code == NPU_WIRE_DMA_FAILED) lose(s, NPU_DEVICE_LOST);
+    return npu_fail(err, codes[a->code].status, codes[a->code].name, "%s, op %d, item %u: %s", s->name, a->op, a->index,
                     codes[a->code].text);
 }

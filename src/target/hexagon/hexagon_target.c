@@ -23,6 +23,8 @@ static npu_status hex_probe(const npu_target_params *params, npu_caps *caps, npu
         npu_hex_caps(caps, &hw, false, "planned");
         return NPU_OK;
     }
+    npu_hex_set set;
+    NPU_TRY(npu_hex_set_read(params->devices, params->split, &set, err));
     NPU_TRY(npu_hex_driver_open(params, NULL, &driver, err));
     npu_hw hw;
     npu_status status = npu_hex_device_hw(&driver, &hw, err);
@@ -35,7 +37,7 @@ static void hex_close(npu_target *target) {
     if (!target) return;
     npu_hex_target *t = of(target);
     npu_hex_tracer_free(t->tracer);
-    npu_hex_session_close(t->session);
+    npu_hex_group_close(t);
     npu_hex_images_free(t);
     npu_hex_weights_free(t);
     npu_pool_destroy(t->pool);
@@ -54,15 +56,19 @@ static npu_status hex_open(const npu_target_params *params, const npu_plan *plan
     t->base.logger = params->logger;
     t->base.mode = params->mode;
     uint32_t features = 0;
-    npu_status status = npu_cpu_level(params->cpu_level, &features, err);
+    npu_status status = npu_hex_set_read(params->devices, params->split, &t->set, err);
+    if (status == NPU_OK) status = npu_cpu_level(params->cpu_level, &features, err);
     t->row_tiles = npu_hex_row_tiles(features);
     if (status == NPU_OK) status = npu_pool_create(params->n_threads, &t->pool, err);
     if (status == NPU_OK) status = npu_hex_driver_open(params, kernels_dir, &t->driver, err);
-    if (status == NPU_OK) status = npu_hex_session_open(&t->driver, params, &t->session, err);
+    if (status == NPU_OK) status = npu_hex_group_open(t, params, err);
     if (status == NPU_OK) {
         bool emulated = t->driver.emulated;
         npu_hex_caps(&t->base.caps, npu_hex_session_hw(t->session), emulated, emulated ? params->driver : "device");
         if (plan) status = npu_hex_check_plan(&t->base.caps, plan, err);
+        if (plan && status == NPU_OK) status = npu_hex_group_obey(t, plan, err);
+        if (status == NPU_OK && params->trace && t->set.n > 1)
+            status = npu_fail(err, NPU_REFUSED, "hexagon.trace", "--trace is for one device, not for a set of them");
         if (status == NPU_OK && params->trace)
             status = npu_hex_tracer_create(params->trace, t->session, t->base.caps.device, &t->tracer, err);
     }
@@ -87,7 +93,7 @@ static npu_status hex_buffer_alloc(npu_target *target, uint64_t bytes, npu_buffe
     npu_hex_buffer *impl;
     *out = NULL;
     if (!b) return npu_fail(err, NPU_NO_MEMORY, "hexagon.buffer", "out of memory");
-    npu_status status = npu_hex_buffer_alloc(of(target)->session, bytes, use != NPU_BUFFER_WEIGHTS, &impl, err);
+    npu_status status = npu_hex_alloc_shared(of(target), bytes, use != NPU_BUFFER_WEIGHTS, &impl, err);
     if (status != NPU_OK) {
         free(b);
         return status;
@@ -118,6 +124,7 @@ static npu_status hex_submit(npu_target *target, const npu_batch *batch, npu_eve
     npu_hex_target *t = of(target);
     const npu_hex_image *images;
     uint32_t n;
+    if (t->set.n > 1) return npu_hex_group_submit(t, batch, event, err);
     /* Images that are not kept share their place: the one before must have been read. How it ended is its own wait's
      * matter. */
     if (!batch->image_id && t->unkept) (void)npu_hex_wait(t->session, t->unkept, NULL);
@@ -146,18 +153,22 @@ static npu_status hex_wait(npu_target *target, npu_event event, npu_error *err) 
     npu_hex_target *t = of(target);
     if (event.session != t->session_id)
         return npu_fail(err, NPU_INVALID, "hexagon.event", "an event of another session");
+    if (t->set.n > 1) return npu_hex_group_wait(t, event.sequence, err);
     npu_status status = npu_hex_wait(t->session, event.sequence, err);
     if (t->tracer) npu_hex_tracer_collect(t->tracer);
     return status;
 }
 
 static void hex_count(const npu_target *target, npu_target_counters *out) {
-    *out = *npu_hex_session_counters(((const npu_hex_target *)(const void *)target)->session);
+    const npu_hex_target *t = (const npu_hex_target *)(const void *)target;
+    *out = *npu_hex_session_counters(t->session);
+    npu_hex_group_count(t, out);
 }
 
 const npu_target_ops npu_target_hexagon = {
     .name = "hexagon",
     .is_npu = true,
+    .has_devices = true,
     .probe = hex_probe,
     .open = hex_open,
     .load_block = hex_load_block,
@@ -171,6 +182,7 @@ const npu_target_ops npu_target_hexagon = {
     .image = npu_hex_weight_image,
     .pack = npu_hex_pack_alone,
     .check_plan = npu_hex_check_plan,
+    .spread = npu_hex_spread,
     .describe_emu = npu_hex_describe_emu,
     .count = hex_count,
     .close = hex_close,

@@ -8,6 +8,7 @@
 
 typedef struct item {
     npu_weight w;
+    uint32_t home; /* the device whose buffers it is in; UINT32_MAX: those of all */
     npu_tensor t;
     uint64_t key, bytes;
 } item;
@@ -78,11 +79,16 @@ static bool wanted(item *it) {
     return t->layout == NPU_LAYOUT_TILES || (f && f->flags & NPU_FORMAT_FLOAT);
 }
 
+/* A split by layers brings a layer's weights to its device only. */
+static uint32_t home_of(const npu_hex_target *t, unsigned layer) {
+    return t->set.split == NPU_HEX_LAYER ? npu_hex_group_device(t, layer) : UINT32_MAX;
+}
+
 static npu_status collect_layer(items *list, const npu_hex_target *t, unsigned layer, const npu_weight_source *source,
                                 npu_error *err) {
     for (unsigned role = 0; role < NPU_ROLE_COUNT; role++)
         for (unsigned part = NPU_PART_WEIGHT; part <= NPU_PART_FREQS; part++) {
-            item it = {.key = key_of(layer, role, part)};
+            item it = {.home = home_of(t, layer), .key = key_of(layer, role, part)};
             npu_status status = source->get(source->context, layer, (npu_role)role, (npu_weight_part)part, &it.w, err);
             if (status == NPU_NOT_FOUND) continue;
             if (status != NPU_OK) return status;
@@ -106,15 +112,19 @@ static uint64_t aligned(uint64_t bytes) {
 /* Places items from |from| on in one new buffer, as many as fit. */
 static npu_status fill_buffer(npu_hex_target *t, items *list, uint32_t *from, npu_error *err) {
     uint64_t bytes = 0;
-    uint32_t end = *from;
-    while (end < list->n && (end == *from || bytes + aligned(list->at[end].bytes) <= t->chunk_bytes))
+    uint32_t end = *from, home = list->at[end].home;
+    while (end < list->n && list->at[end].home == home &&
+           (end == *from || bytes + aligned(list->at[end].bytes) <= t->chunk_bytes))
         bytes += aligned(list->at[end++].bytes);
     if (bytes > NPU_HEX_MAX_BUFFER)
         return npu_fail(err, NPU_UNSUPPORTED, "hexagon.weight_size",
                         "tensor %s needs %llu bytes (at most %d in one buffer)", list->at[*from].w.name,
                         (unsigned long long)bytes, NPU_HEX_MAX_BUFFER);
     npu_hex_weight w = {0};
-    NPU_TRY(npu_hex_buffer_alloc(t->session, bytes, false, &w.buffer, err));
+    if (home == UINT32_MAX)
+        NPU_TRY(npu_hex_alloc_shared(t, bytes, false, &w.buffer, err));
+    else
+        NPU_TRY(npu_hex_buffer_alloc(t->sessions[home], bytes, false, &w.buffer, err));
     bytes = 0;
     for (uint32_t i = *from; i < end; i++) {
         item *it = &list->at[i];

@@ -43,6 +43,12 @@ void npu_emu_dccleana(const void *address);
 void npu_emu_dcinva(const void *address);
 void npu_emu_dccleaninva(const void *address);
 
+// In place of polling a line of shared memory that another device writes: sleeps while the 32-bit word at |word|, which
+// is in a mapped buffer, is |value|, at most |timeout_us|; and wakes those who sleep so, in all NPU processes. A
+// sleeper may return early: it looks for itself.
+void npu_emu_line_wait(const void *word, uint32_t value, uint32_t timeout_us);
+void npu_emu_line_wake(const void *word);
+
 // Zeroed memory below 4 GiB, |align| a power of two; NULL when there is none.
 void *npu_emu_low_alloc(uint32_t bytes, uint32_t align);
 void npu_emu_low_free(void *memory);

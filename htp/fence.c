@@ -1,0 +1,52 @@
+#include "htp/fence.h"
+
+#include "htp/memory.h"
+#include "htp/platform/hap.h"
+#include "htp/platform/machine.h"
+
+enum { SPINS = 64, SLEEP_US = 1000 };
+
+void htp_fence_signal(npu_fence *own, uint32_t sequence, uint32_t status) {
+    __atomic_store_n(&own->status, status, __ATOMIC_RELAXED);
+    __atomic_store_n(&own->sequence, sequence, __ATOMIC_RELEASE);
+    htp_memory_refresh(own, sizeof *own);
+    htp_machine_line_wake(own);
+}
+
+/* A short spin, because a peer is seldom far behind; then the device sleeps where it can. */
+uint32_t htp_fence_wait(npu_fence *fence, uint32_t wanted, uint64_t timeout_us) {
+    uint64_t until = 0;
+    for (uint32_t tries = 0;; tries++) {
+        htp_memory_refresh(fence, sizeof *fence);
+        uint32_t sequence = __atomic_load_n(&fence->sequence, __ATOMIC_ACQUIRE);
+        if (npu_fence_reached(sequence, wanted)) return __atomic_load_n(&fence->status, __ATOMIC_RELAXED);
+        htp_machine_pause();
+        if (tries < SPINS) continue;
+        uint64_t now = HAP_perf_get_time_us();
+        if (!until) until = now + timeout_us;
+        if (now >= until) return NPU_WIRE_NO_FENCE;
+        htp_machine_line_wait(fence, sequence, SLEEP_US);
+    }
+}
+
+static uint32_t wait_for(htp_fences *f, uint32_t slot, uint32_t wanted) {
+    uint32_t code = htp_fence_wait(&f->slots[slot], wanted, f->timeout_us);
+    f->peer = slot;
+    if (code == NPU_WIRE_OK || code == NPU_WIRE_NO_FENCE) return code;
+    f->peer_code = code;
+    return NPU_WIRE_PEER_FAILED;
+}
+
+uint32_t htp_fences_sync(htp_fences *f, const npu_wire_sync *sync) {
+    uint32_t sequence = f->base + (uint32_t)sync->number, code = NPU_WIRE_OK;
+    if (sync->kind == NPU_SYNC_WAIT) return wait_for(f, sync->slot, sequence);
+    htp_fence_signal(&f->slots[f->own], sequence, NPU_WIRE_OK);
+    if (sync->kind == NPU_SYNC_SIGNAL) return NPU_WIRE_OK;
+    for (uint32_t slot = 0; slot < sync->slot && code == NPU_WIRE_OK; slot++)
+        if (slot != f->own) code = wait_for(f, slot, sequence);
+    return code;
+}
+
+void htp_fences_fail(const htp_fences *f, uint32_t status) {
+    htp_fence_signal(&f->slots[f->own], f->base + f->most, status);
+}

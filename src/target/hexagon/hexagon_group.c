@@ -1,0 +1,312 @@
+/* Several devices as one target: their sessions, the memory they share, batches under way on all of them, and what is
+ * left of that when one fails. Which device does what: hexagon_split_*.c; how they wait for each other: wire/fence.h.
+ *
+ * A batch that fails on one device lets the others go at once: the device says so in its fence, and where it can't, the
+ * host does in its place. Sessions that still answer stay; one that does not ends the whole target, as with one device.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "plan/plan.h"
+#include "target/hexagon/hexagon_internal.h"
+
+/* Fence numbers start shortly before they wrap, so that every run passes that. */
+enum { LOOK_US = 5000, GRACE_US = 100000, DECODE_ROWS = 16, PIECE_ROWS = 16 };
+#define FIRST_NUMBER 0xFFFFFF00u
+
+static uint64_t now_us(void) {
+    return npu_clock_ns() / 1000;
+}
+
+static npu_fence *fence_of(const npu_hex_target *t, uint32_t device) {
+    return (npu_fence *)(void *)t->fences->data + device;
+}
+
+npu_status npu_hex_alloc_shared(npu_hex_target *t, uint64_t bytes, bool pinned, npu_hex_buffer **out, npu_error *err) {
+    npu_hex_buffer *b;
+    *out = NULL;
+    NPU_TRY(npu_hex_buffer_alloc(t->session, bytes, pinned, &b, err));
+    for (uint32_t i = 1; i < t->set.n; i++) {
+        npu_status status = npu_hex_buffer_share(b, t->sessions[i], err);
+        if (status == NPU_OK) continue;
+        npu_hex_buffer_free(b);
+        return status;
+    }
+    *out = b;
+    return NPU_OK;
+}
+
+static npu_status check_same(const npu_hex_target *t, uint32_t i, npu_error *err) {
+    const npu_hw *a = npu_hex_session_hw(t->session), *b = npu_hex_session_hw(t->sessions[i]);
+    if (a->arch == b->arch && a->threads == b->threads && a->vtcm_bytes == b->vtcm_bytes && a->hmx == b->hmx &&
+        a->window_bytes == b->window_bytes)
+        return NPU_OK;
+    return npu_fail(
+        err, NPU_REFUSED, "hexagon.devices_differ",
+        "%s is v%u with %u threads and %u bytes of local memory, %s is v%u with %u and %u: one plan can't be "
+        "for both",
+        npu_hex_session_name(t->session), a->arch, a->threads, a->vtcm_bytes, npu_hex_session_name(t->sessions[i]),
+        b->arch, b->threads, b->vtcm_bytes);
+}
+
+npu_status npu_hex_group_open(npu_hex_target *t, const npu_target_params *params, npu_error *err) {
+    if (t->set.split > NPU_HEX_LAYER)
+        return npu_fail(err, NPU_REFUSED, "hexagon.split", "--split %s: this build splits models by layers",
+                        npu_hex_split_name(t->set.split));
+    for (uint32_t i = 0; i < t->set.n; i++) {
+        NPU_TRY(npu_hex_session_open_at(&t->driver, params, t->set.at[i], &t->sessions[i], err));
+        if (!i) t->session = t->sessions[0];
+        NPU_TRY(check_same(t, i, err));
+    }
+    if (t->set.n == 1) return NPU_OK;
+    NPU_TRY(npu_hex_alloc_shared(t, NPU_FENCE_SLOTS * sizeof(npu_fence), true, &t->fences, err));
+    for (uint32_t i = 0; i < NPU_FENCE_SLOTS; i++) fence_of(t, i)->sequence = FIRST_NUMBER;
+    t->group.next = FIRST_NUMBER;
+    return NPU_OK;
+}
+
+/* What the plan says of a set of devices is what is there, and which device has which layer. */
+npu_status npu_hex_group_obey(npu_hex_target *t, const npu_plan *plan, npu_error *err) {
+    char devices[64] = "";
+    const npu_plan_settings *s = &plan->settings;
+    if (t->set.n > 1 || s->devices[0]) npu_hex_set_write(&t->set, devices);
+    if (strcmp(devices, s->devices) != 0 || (devices[0] && strcmp(s->split, npu_hex_split_name(t->set.split)) != 0))
+        return npu_fail(err, NPU_REFUSED, "plan.devices",
+                        "the plan is for devices \"%s\" by %s, asked for are \"%s\" by %s", s->devices, s->split,
+                        devices, npu_hex_split_name(t->set.split));
+    t->layer_device = calloc(plan->n_layers + 1, 1);
+    if (!t->layer_device) return npu_fail(err, NPU_NO_MEMORY, "hexagon.group", "out of memory");
+    t->n_layers = plan->n_layers;
+    for (uint32_t i = 0; i < plan->n_entries; i++) {
+        const npu_plan_entry *e = &plan->entries[i];
+        if (!e->on_device || e->layer == NPU_NO_LAYER) continue;
+        if (e->device >= t->set.n)
+            return npu_fail(err, NPU_REFUSED, "plan.devices", "layer %u is planned on device %u of %u", e->layer,
+                            e->device, t->set.n);
+        t->layer_device[e->layer] = e->device;
+    }
+    return NPU_OK;
+}
+
+void npu_hex_group_close(npu_hex_target *t) {
+    free(t->layer_device);
+    npu_hex_sessions_close(t->sessions, t->set.n);
+}
+
+npu_status npu_hex_group_twin(npu_hex_target *t, const npu_hex_buffer *of, uint32_t device, npu_hex_buffer **out,
+                              npu_error *err) {
+    npu_hex_group *g = &t->group;
+    uint32_t i = 0;
+    while (i < g->n_twins && g->twins[i].of != of) i++;
+    if (i == sizeof g->twins / sizeof g->twins[0])
+        return npu_fail(err, NPU_NO_MEMORY, "hexagon.group", "more compute buffers than there is room for");
+    if (i == g->n_twins) g->twins[g->n_twins++] = (npu_hex_twin){.of = of};
+    *out = g->twins[i].own[device];
+    if (*out) return NPU_OK;
+    NPU_TRY(npu_hex_buffer_alloc(t->sessions[device], of->bytes, true, out, err));
+    g->twins[i].own[device] = *out;
+    return NPU_OK;
+}
+
+uint32_t npu_hex_group_device(const npu_hex_target *t, unsigned layer) {
+    if (layer == NPU_NO_LAYER) return UINT32_MAX;
+    return t->n_layers > layer ? t->layer_device[layer] : 0;
+}
+
+/* --- sending --- */
+
+/* Sends one image to its device. */
+static npu_status send(npu_hex_target *t, const npu_hex_image *m, const npu_step *step, uint32_t number,
+                       npu_error *err) {
+    npu_hex_group *g = &t->group;
+    uint64_t sequence;
+    npu_hex_request request = {.image = m->buffer,
+                               .offset = m->offset,
+                               .image_id = m->wire_id,
+                               .bytes = m->bytes,
+                               .first_op = m->first_op,
+                               .n_ops = m->n_ops,
+                               .fence = number,
+                               .has_peers = true,
+                               .goes_on = m->goes_on,
+                               .step = *step};
+    npu_status status = npu_hex_submit(t->sessions[m->device], &request, &sequence, err);
+    if (status == NPU_OK) {
+        if (!g->last[m->device]) g->first[m->device] = sequence;
+        g->last[m->device] = sequence;
+    }
+    return status;
+}
+
+/* How many of its rows a step takes at a time, so that the devices of a split by layers work at the same time. */
+static uint32_t rows_at_a_time(const npu_hex_target *t, const npu_hex_image *images, uint32_t n, uint32_t rows) {
+    uint32_t each[NPU_HEX_DEVICES] = {0}, last[NPU_HEX_DEVICES] = {0};
+    uint32_t most = rows <= DECODE_ROWS ? t->set.n : 2 * t->set.n;
+    uint32_t pieces = rows <= DECODE_ROWS ? rows : (rows + PIECE_ROWS - 1) / PIECE_ROWS;
+    for (uint32_t i = 0; i < n; i++)
+        ++*(images[i].pass == NPU_HEX_PASS_ROWS ? &each[images[i].device] : &last[images[i].device]);
+    if (pieces > most) pieces = most;
+    for (uint32_t d = 0; d < t->set.n; d++) /* no more requests than can be under way */
+        while (pieces > 1 && pieces * each[d] + last[d] > NPU_HEX_DEPTH) pieces--;
+    return pieces > 1 ? (rows + pieces - 1) / pieces : rows;
+}
+
+/* A number for each program, in the order in which they are sent: each waits for the one before. */
+static npu_status send_layers(npu_hex_target *t, const npu_hex_image *images, uint32_t n, const npu_step *step,
+                              npu_error *err) {
+    uint32_t rows = step->rows[NPU_ROWS_STEP], number = t->group.next, split = 0;
+    while (split < n && images[split].pass == NPU_HEX_PASS_ROWS) split++;
+    uint32_t each = split && images[0].may_part ? rows_at_a_time(t, images, n, rows) : rows;
+    for (uint32_t first = 0; split && (first < rows || !first); first += each ? each : 1) {
+        npu_step part = *step;
+        part.first = first;
+        part.rows[NPU_ROWS_STEP] = rows - first < each ? rows - first : each;
+        for (uint32_t i = 0; i < split; i++) NPU_TRY(send(t, &images[i], &part, number += !images[i].goes_on, err));
+    }
+    for (uint32_t i = split; i < n; i++) NPU_TRY(send(t, &images[i], step, number += !images[i].goes_on, err));
+    return NPU_OK;
+}
+
+/* What fails after something was sent is known when that has come to its end. */
+static void begin(npu_hex_target *t) {
+    npu_hex_group *g = &t->group;
+    memset(g->last, 0, sizeof g->last);
+    memset(&g->result, 0, sizeof g->result);
+    g->batches++;
+    /* Nobody is at work: what is in the slots is of batches before, and the oldest is not to come round again. */
+    for (uint32_t d = 0; d < NPU_FENCE_SLOTS; d++) {
+        fence_of(t, d)->status = NPU_WIRE_OK;
+        __atomic_store_n(&fence_of(t, d)->sequence, g->next, __ATOMIC_RELEASE);
+    }
+    g->under_way = true;
+    g->until_us = now_us() + npu_hex_session_timeout_us(t->session);
+}
+
+npu_status npu_hex_group_submit(npu_hex_target *t, const npu_batch *batch, npu_event *event, npu_error *err) {
+    const npu_hex_image *images;
+    npu_hex_group *g = &t->group;
+    uint32_t n;
+    if (g->under_way) (void)npu_hex_group_wait(t, g->batches, NULL);
+    for (uint32_t d = 0; d < t->set.n; d++)
+        if (npu_hex_session_lost(t->sessions[d]))
+            return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost, and with it its group",
+                            npu_hex_session_name(t->sessions[d]));
+    NPU_TRY(npu_hex_lower(t, batch, &images, &n, err));
+    begin(t);
+    g->most = NPU_FENCE_MOST;
+    npu_status status = send_layers(t, images, n, &batch->step, err);
+    *event = (npu_event){t->session_id, g->batches};
+    if (status == NPU_OK) return NPU_OK;
+    if (err) g->result = *err;
+    g->result.status = status;
+    (void)npu_hex_group_wait(t, g->batches, NULL);
+    return status;
+}
+
+/* --- waiting --- */
+
+/* Lets go everybody who waits for |device|. */
+static void let_go(npu_hex_target *t, uint32_t device, uint32_t code) {
+    npu_fence *f = fence_of(t, device);
+    __atomic_store_n(&f->status, code, __ATOMIC_RELAXED);
+    __atomic_store_n(&f->sequence, t->group.next + t->group.most, __ATOMIC_RELEASE);
+}
+
+/* How much a failure tells of what went wrong: a lost device more than an op, that more than whoever waited for them.
+ */
+static int weight_of(npu_status status, const char *code) {
+    if (!strcmp(code, "htp.peer_failed") || !strcmp(code, "htp.peer_lost")) return 1;
+    if (!strcmp(code, "htp.no_fence")) return 2;
+    return status == NPU_TIMEOUT || status == NPU_DEVICE_LOST ? 4 : 3;
+}
+
+static void note_failure(npu_hex_target *t, npu_status status, const npu_error *err) {
+    npu_error *r = &t->group.result;
+    if (status == NPU_OK || (r->status != NPU_OK && weight_of(r->status, r->code) >= weight_of(status, err->code)))
+        return;
+    *r = *err;
+    r->status = status;
+}
+
+/* What |device| said of all that it was sent. */
+static void take_results(npu_hex_target *t, uint32_t device) {
+    npu_hex_group *g = &t->group;
+    for (uint64_t s = g->first[device]; s <= g->last[device]; s++) {
+        npu_error here = {0};
+        uint32_t code = NPU_WIRE_OK;
+        npu_status status = npu_hex_result(t->sessions[device], s, &code, &here);
+        note_failure(t, status, &here);
+        if (status != NPU_OK) let_go(t, device, code ? code : NPU_WIRE_PEER_LOST);
+    }
+    g->last[device] = 0;
+}
+
+/* Takes what has come; true when nothing is left to come. */
+static bool look(npu_hex_target *t) {
+    npu_hex_group *g = &t->group;
+    bool waits = false;
+    for (uint32_t d = 0; d < t->set.n; d++) {
+        bool done;
+        npu_error here = {0};
+        if (!g->last[d]) continue;
+        npu_status status = npu_hex_look(t->sessions[d], g->last[d], waits ? 0 : LOOK_US, &done, &here);
+        if (status != NPU_OK) {
+            note_failure(t, status, &here);
+            let_go(t, d, NPU_WIRE_PEER_LOST);
+            g->last[d] = 0;
+        } else if (done) {
+            take_results(t, d);
+        } else {
+            waits = true;
+        }
+    }
+    return !waits;
+}
+
+/* Time is up. Those who only wait for another device are let go and get a moment to say so; who then still says nothing
+ * is lost. */
+static void give_up(npu_hex_target *t) {
+    npu_hex_group *g = &t->group;
+    bool done = false;
+    for (uint32_t d = 0; d < t->set.n; d++)
+        if (g->last[d]) let_go(t, d, NPU_WIRE_PEER_LOST);
+    for (uint64_t until = now_us() + GRACE_US; !done && now_us() < until;) done = look(t);
+    for (uint32_t d = 0; d < t->set.n; d++) {
+        npu_error here = {0};
+        if (!g->last[d]) continue;
+        note_failure(t, npu_hex_give_up(t->sessions[d], &here), &here);
+        g->last[d] = 0;
+    }
+}
+
+npu_status npu_hex_group_wait(npu_hex_target *t, uint64_t batch, npu_error *err) {
+    npu_hex_group *g = &t->group;
+    if (!batch || batch != g->batches)
+        return npu_fail(err, NPU_INVALID, "hexagon.event", "batch %llu is not the last one", (unsigned long long)batch);
+    if (g->under_way) {
+        while (!look(t))
+            if (now_us() >= g->until_us) {
+                give_up(t);
+                break;
+            }
+        g->next += g->most + 1;
+        g->under_way = false;
+    }
+    if (g->result.status != NPU_OK && err) *err = g->result;
+    return g->result.status;
+}
+
+void npu_hex_group_count(const npu_hex_target *t, npu_target_counters *out) {
+    for (uint32_t d = 1; d < t->set.n; d++) {
+        const npu_target_counters *c = npu_hex_session_counters(t->sessions[d]);
+        out->submits += c->submits;
+        out->message_bytes += c->message_bytes;
+        out->allocations += c->allocations;
+        out->mapped_bytes += c->mapped_bytes;
+        out->dma_bytes += c->dma_bytes;
+        out->cache_bytes += c->cache_bytes;
+        out->barriers += c->barriers;
+        out->fences += c->fences;
+    }
+}

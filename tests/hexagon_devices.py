@@ -1,0 +1,132 @@
+"""Models on several emulated Hexagons: the bytes of one device, whatever the set; what is refused, and what a failing device
+costs.
+
+  python tests/hexagon_devices.py same [SPLIT…]     logits and greedy ids of models on sets of devices
+  python tests/hexagon_devices.py refused           sets and splits that can't be, plans for other sets
+  python tests/hexagon_devices.py faults TOOL RUNS  one device killed, hung or failing at a random point; then a sound request
+"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+from npu_test import FULL, model, run_npu, shared
+
+PLACES = ["0:0", "0:1", "1:0", "1:1", "0:2", "0:3", "1:2", "1:3"]
+HEXAGON = ["--npu-target", "hexagon", "--driver", "sim", "--emu", "cdsps=2"]
+LATE = 10  # seconds that a loaded machine may be late
+
+def device_set(n, split):
+    return ["--npu-devices", ",".join(PLACES[:n]), "--split", split]
+
+def logits(path, ids, greedy, out, *options):
+    done = run_npu("logits", "-m", path, "--ids", ",".join(map(str, ids)), "--greedy", greedy, "-o", out, *options, timeout=900,
+                   text=True)
+    return done.stdout, out.read_bytes()
+
+def hosts(name):
+    plan = run_npu("plan", "-m", shared("refs/a/" + name) / "model.gguf", check=False, text=True)
+    return not (plan.returncode and "is not a known architecture" in plan.stderr)
+
+def same_case(name, path, ids, greedy, counts, splits, folder):
+    want = logits(path, ids, greedy, folder / "one", *HEXAGON)
+    for split in splits:
+        for n in counts:
+            got = logits(path, ids, greedy, folder / "set", *HEXAGON, *device_set(n, split))
+            assert got[0] == want[0], f"{name}: other ids on {n} devices by {split}"
+            assert got[1] == want[1], f"{name}: other logits on {n} devices by {split}"
+    print(f"{name}: {len(ids)} ids and {greedy} more are the same by {', '.join(splits)} on {counts} devices", flush=True)
+
+def same(splits, folder):
+    """A prompt of several parts of rows, then decoding; the full tier takes all cases, the quick one a few."""
+    cases = ["gemma3-w16-q4_k_m", "smollm3-q4_k_m", "llama-tied-q4_1", "gemma2-softcap-q8_0"]
+    if FULL:
+        cases = [p.name for p in sorted(shared("refs/a").iterdir()) if (p / "model.gguf").exists() and hosts(p.name)]
+    for i, name in enumerate(cases):
+        counts = [1, 2, 3, 4, 8] if FULL else [[2, 8], [3], [2], [4]][i]
+        ids = [1 + k * 7 % 90 for k in range(70 if FULL or i < 2 else 20)]
+        same_case(name, shared("refs/a/" + name) / "model.gguf", ids, 4, counts, splits, folder)
+    if FULL:
+        prompt = json.loads(sorted(shared("refs/real-a/smollm2-135m").glob("*.json"))[0].read_text())["prompt_ids"]
+        same_case("smollm2", model("smollm2"), prompt, 8, [2, 3, 4, 8], splits, folder)
+
+def refused(folder):
+    path = shared("refs/a/llama-tied-q4_1") / "model.gguf"
+    base = ["logits", "-m", path, "--ids", "1,2", "-o", folder / "out"]
+    rows = [
+        (2, "needs --npu-devices", [*HEXAGON, "--split", "layer"]),
+        (2, "needs --npu-target", ["--npu-devices", "0:0,0:1"]),
+        (2, "layer|row|tensor", [*HEXAGON, "--npu-devices", "0:0,0:1", "--split", "columns"]),
+        (3, "twice", [*HEXAGON, "--npu-devices", "0:0,0:0"]),
+        (3, "NPU:SESSION", [*HEXAGON, "--npu-devices", "0:0,,0:1"]),
+        (3, "SESSION 0 to 3", [*HEXAGON, "--npu-devices", "0:0,0:7"]),
+        (3, "brackets", [*HEXAGON, "--npu-devices", "[0:0,0:1]", "--split", "layer"]),
+        (3, "list of groups", [*HEXAGON, "--npu-devices", "[0:0,0:1],[1:0,1:1]"]),
+
+        (3, "takes no --npu-devices", ["--npu-target", "xdna", "--driver", "emu", "--npu-devices", "0:0,0:1"]),
+        (4, "NPU 1:0 (domain cdsp1) is not there", [*HEXAGON[:4], "--npu-devices", "0:0,1:0"]),
+        (4, "NPU 0:2 (domain cdsp) is not there", [*HEXAGON, "--emu", "sessions=2", "--npu-devices", "0:0,0:1,0:2"]),
+    ]
+    for code, says, options in rows:
+        done = run_npu(*base, *options, check=False, text=True)
+        assert done.returncode == code and says in done.stderr, (options, done.returncode, done.stderr)
+        assert not (folder / "out").exists()
+    plan = folder / "plan.json"
+    two = ["--npu-devices", "0:0,0:1"]
+    run_npu("plan", "-m", path, *HEXAGON, *two, "-o", plan)
+    places = {(e["layer"], e["device"]) for e in json.loads(plan.read_text())["entries"] if e["layer"] >= 0}
+    layers = json.loads(plan.read_text())["model"]["layers"]
+    assert places == {(layer, layer * 2 // layers) for layer in range(layers)}, places
+    run_npu(*base, *HEXAGON, *two, "--plan", plan)
+    for options in ([], ["--npu-devices", "0:0,0:2"], [*two, "--split", "row"]):
+        done = run_npu(*base, *HEXAGON, *options, "--plan", plan, check=False, text=True)
+        assert done.returncode == 3 and "--npu-devices" in done.stderr, (options, done)
+    print(f"{len(rows) + 4} refusals")
+
+def domain(place):
+    npu, session = map(int, place.split(":"))
+    return 3 + npu + 8 * session
+
+def faults(tool, runs, folder):
+    """Each run: a fault of one device at a random point with a time-out of 0.2 s, in a process that then makes a sound
+    request. The first may be late without a fault on a slow machine; it must end by name and soon."""
+    seed = random.randrange(1 << 32) if FULL else 20261130
+    rng = random.Random(seed)
+    print(f"seed {seed}", flush=True)
+    path = shared("refs/a/gemma3-w16-q4_k_m") / "model.gguf"
+    ended, splits = {}, ["layer"]
+    for run in range(runs):
+        n, split = rng.choice([2, 2, 3, 4]), rng.choice(splits)
+        dead = rng.randrange(n)
+        point = rng.choice(["op", "op", "fence", "dma", "dspqueue_read", "dspqueue_write", "HAP_mmap"])
+        action = rng.choice(["die", "hang", "exit"])
+        if point == "HAP_mmap":
+            action = rng.choice(["die", "hang", "code:0xffffffff"])
+        at = rng.randrange(1, {"op": 400, "fence": 24, "dma": 1500, "HAP_mmap": 6}.get(point, 16))
+        fault = f"fault=dsp{domain(PLACES[dead])}:{point}@{at}={action}"
+        done = subprocess.run([tool, path, "hexagon", "sim", "0.2", "any", "", "cdsps=2", fault, "--", "cdsps=2", "fault=off"],
+                              capture_output=True, text=True, timeout=300,
+                              env={**os.environ, "FAULTS_DEVICES": ",".join(PLACES[:n]), "FAULTS_SPLIT": split})
+        assert done.returncode == 0, f"run {run}: {n} devices by {split}, {fault}: {done.stderr}"
+        name, seconds, code = (done.stdout + " - -").split()[:3]
+        if FULL:
+            print(fault, n, split, done.stdout.strip(), flush=True)
+        ended[name] = ended.get(name, 0) + 1
+        assert float(seconds) < 0.2 + LATE, f"run {run}: {fault}: a decode took {seconds} s, {code}"
+    print(f"{runs} runs, the first requests ended with {ended}")
+    assert set(ended) - {"ok"}, "no fault was met"
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        if sys.argv[1] == "same":
+            same(sys.argv[2:] or ["layer"], folder)
+        elif sys.argv[1] == "refused":
+            refused(folder)
+        else:
+            faults(sys.argv[2], int(sys.argv[3]), folder)
+
+main()
