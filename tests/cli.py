@@ -247,6 +247,13 @@ def figures():
     assert b"2 sequences at once:" in expect(0, *bench, "-r", "1", "--parallel", "2")
     expect(2, *bench, "--host-cost", "--parallel", "2", says="--parallel and --host-cost contradict")
     expect(2, "bench", "-m", MODEL, "--parallel", "0", says="--parallel")
+    roofline = json.loads(expect(0, "bench", "--roofline", "--json", "--threads", "2"))["rooflines"]
+    assert [r["threads"] for r in roofline] == [1, 2] and all(r["read_gb_s"] > 0 for r in roofline), roofline
+    assert all(k["multiply_adds_g_s"] > 0 for r in roofline for k in r["kernels"]), roofline
+    assert b"\nread " in expect(0, "bench", "--roofline", "--threads", "1", "--cpu-level", "ref")
+    expect(2, "bench", "--roofline", "-m", MODEL, says="--model has no effect with --roofline")
+    expect(2, "bench", "--roofline", "--runs", "2", says="--runs has no effect with --roofline")
+    expect(2, "bench", "--roofline", "--ops", "gemv", says="contradict")
 
 
 def sampling():

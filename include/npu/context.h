@@ -123,6 +123,7 @@ typedef struct npu_counters {
     uint64_t ops_fallback;                   /* of ops_host: those that a device context left to the CPU */
     uint64_t batches, syncs;                 /* submits, and changes of ownership */
     uint64_t weight_bytes_per_token;         /* read by one decode step */
+    uint64_t multiply_adds_per_token;        /* with weights, for a token of a prompt: the head is not computed there */
     uint64_t kv_bytes_per_token;             /* keys and values that a row at the end of the longest sequence reads */
     uint64_t bytes_to_device, bytes_to_host; /* of tensors that changed their owner */
     uint64_t messages, message_bytes;        /* to the NPU */

@@ -137,6 +137,7 @@ uint32_t npu_context_max_logits(const npu_context *c) {
 
 void npu_context_counters(const npu_context *c, npu_counters *out) {
     *out = (npu_counters){.weight_bytes_per_token = c->instance.weight_bytes,
+                          .multiply_adds_per_token = c->instance.multiply_adds,
                           .kv_bytes_per_token = npu_instance_kv_bytes(&c->instance)};
     npu_executor_count(c->executor, out);
 }

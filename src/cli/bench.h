@@ -11,6 +11,9 @@ double cli_bench_median(double *values, int n); /* sorts them */
 /* Measures decoding with --json-schema and without, after |prompt| tokens. Returns 0 or an exit code after printing. */
 int cli_bench_schema(const cli_options *o, cli_session *session, uint32_t prompt, uint32_t gen, int runs);
 
+/* Measures what the machine can do at most: --roofline. */
+int cli_bench_roofline(const cli_options *o);
+
 /* Measures single ops of a target, without a model: --ops. */
 int cli_bench_ops(const cli_options *o);
 

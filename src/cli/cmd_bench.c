@@ -118,14 +118,16 @@ static int print_json(const cli_options *o, const cli_session *session, const sa
     char model[4096];
     npu_counters counters;
     npu_context_counters(session->context, &counters);
+    spread prefill = spread_of(samples, n, offsetof(sample, prefill));
     spread decode = spread_of(samples, n, offsetof(sample, decode));
+    double products = (double)counters.multiply_adds_per_token;
     double bytes = (double)counters.weight_bytes_per_token / w->parallel + (double)counters.kv_bytes_per_token;
     npu_utf8_sanitize(model, sizeof model, o->model, strlen(o->model));
     json_t *root = json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:f, s:I, s:I, s:f, s:s}", "model", model, "prompt_tokens",
-        (json_int_t)w->prompt, "gen_tokens", (json_int_t)w->gen, "depth", (json_int_t)w->depth, "parallel",
-        (json_int_t)w->parallel, "runs", (json_int_t)n, "prefill_tok_s",
-        spread_json(spread_of(samples, n, offsetof(sample, prefill))), "decode_tok_s", spread_json(decode),
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:f, s:I, s:I, s:f, s:I, s:I, s:f, s:s}", "model", model,
+        "prompt_tokens", (json_int_t)w->prompt, "gen_tokens", (json_int_t)w->gen, "depth", (json_int_t)w->depth,
+        "parallel", (json_int_t)w->parallel, "runs", (json_int_t)n, "prefill_tok_s", spread_json(prefill),
+        "decode_tok_s", spread_json(decode), "prefill_multiply_adds_g_s", products * prefill.median / 1e9,
         "weight_bytes_per_token", (json_int_t)counters.weight_bytes_per_token, "kv_bytes_per_token",
         (json_int_t)counters.kv_bytes_per_token, "decode_gb_s", bytes * decode.median / 1e9, "peak_bytes",
         (json_int_t)cli_peak_memory(), "ops_fallback", (json_int_t)counters.ops_fallback, "remapped_bytes_per_token",
@@ -144,8 +146,9 @@ static int print_results(const cli_options *o, const cli_session *session, const
     spread prefill = spread_of(samples, n, offsetof(sample, prefill));
     spread decode = spread_of(samples, n, offsetof(sample, decode));
     double weights = (double)counters.weight_bytes_per_token / w->parallel, kv = (double)counters.kv_bytes_per_token;
-    printf("prefill %5u tokens: %9.1f tok/s (%.1f to %.1f), plan %.12s\n", w->prompt * w->parallel, prefill.median,
-           prefill.min, prefill.max, plan);
+    printf("prefill %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f G multiply-adds/s, plan %.12s\n",
+           w->prompt * w->parallel, prefill.median, prefill.min, prefill.max,
+           (double)counters.multiply_adds_per_token * prefill.median / 1e9, plan);
     printf("decode  %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f MiB of weights a token, %.1f of keys and values, "
            "%.1f GB/s, plan %.12s\n",
            w->gen * w->parallel, decode.median, decode.min, decode.max, weights / CLI_MIB, kv / CLI_MIB,
@@ -227,6 +230,7 @@ int cli_bench(const cli_options *given) {
               .gen = o.given[CLI_OPT_gen_tokens] ? (uint32_t)o.gen_tokens : 64,
               .parallel = o.given[CLI_OPT_parallel] ? (uint32_t)o.parallel : 1};
     uint32_t all = w.depth + w.prompt + w.gen;
+    if (o.roofline) return cli_bench_roofline(&o);
     if (o.ops) return cli_bench_ops(&o);
     if (o.repack) return cli_bench_repack(&o);
     if (!all || (o.json_schema && !w.gen)) return cli_usage("npu bench: nothing to measure: 0 tokens");

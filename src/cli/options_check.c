@@ -5,17 +5,21 @@
 #include "base/cpu.h"
 #include "cli/cli.h"
 
-/* bench --ops and --repack measure without a model: what says how to run one would be passed over. */
+/* bench --ops, --repack and --roofline measure without a model: what says how to run one would be passed over. */
 static int check_no_model(const cli_options *o) {
     static const int of_models[] = {CLI_OPT_model,       CLI_OPT_prompt_tokens, CLI_OPT_gen_tokens, CLI_OPT_depth,
                                     CLI_OPT_ctx,         CLI_OPT_json_schema,   CLI_OPT_host_cost,  CLI_OPT_plan,
                                     CLI_OPT_no_fallback, CLI_OPT_prefill_rows,  CLI_OPT_kv,         CLI_OPT_exact,
                                     CLI_OPT_fast,        CLI_OPT_profile,       CLI_OPT_trace,      CLI_OPT_parallel};
-    const char *alone = o->ops ? "--ops" : "--repack";
-    for (size_t i = 0; (o->ops || o->repack) && i < sizeof of_models / sizeof of_models[0]; i++)
+    static const int of_targets[] = {CLI_OPT_runs, CLI_OPT_device, CLI_OPT_npu_target};
+    const char *alone = o->ops ? "--ops" : o->repack ? "--repack" : o->roofline ? "--roofline" : NULL;
+    for (size_t i = 0; alone && i < sizeof of_models / sizeof of_models[0]; i++)
         if (o->given[of_models[i]])
             return cli_usage("%s has no effect with %s: it is for running a model", cli_option_name(of_models[i]),
                              alone);
+    for (size_t i = 0; o->roofline && i < sizeof of_targets / sizeof of_targets[0]; i++)
+        if (o->given[of_targets[i]])
+            return cli_usage("%s has no effect with --roofline: it is about this CPU", cli_option_name(of_targets[i]));
     return 0;
 }
 
@@ -32,6 +36,8 @@ static int check_pairs(const cli_options *o) {
         {CLI_OPT_host_cost, CLI_OPT_json_schema},
         {CLI_OPT_ops, CLI_OPT_repack},
         {CLI_OPT_parallel, CLI_OPT_host_cost},
+        {CLI_OPT_ops, CLI_OPT_roofline},
+        {CLI_OPT_repack, CLI_OPT_roofline},
         {CLI_OPT_parallel, CLI_OPT_json_schema},
         {CLI_OPT_detokenize, CLI_OPT_prompt},
         {CLI_OPT_detokenize, CLI_OPT_file},

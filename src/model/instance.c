@@ -60,6 +60,17 @@ static uint64_t bytes_of_decode(const npu_graph *g) {
     return bytes;
 }
 
+static uint64_t products_of_row(const npu_graph *g) {
+    uint64_t products = 0;
+    for (uint32_t t = 0; t < g->n_tensors; t++) {
+        const npu_tensor *w = &g->tensors[t];
+        uint16_t role = g->weights[t].role;
+        if (!(w->flags & NPU_TENSOR_WEIGHT) || role == NPU_ROLE_EMBED || role == NPU_ROLE_HEAD) continue;
+        if (npu_tensor_rows(w) > 1) products += w->ne[0] * npu_tensor_rows(w);
+    }
+    return products;
+}
+
 static npu_status init(npu_instance *m, const npu_weights *w, npu_error *err) {
     const npu_plan_settings *s = &m->settings;
     if (m->h->window_limit && s->ctx > m->h->window_limit)
@@ -74,6 +85,7 @@ static npu_status init(npu_instance *m, const npu_weights *w, npu_error *err) {
     NPU_TRY(build_graph(m, NPU_GRAPH_DECODE, s->decode_rows, n_files, err));
     NPU_TRY(build_graph(m, NPU_GRAPH_PREFILL, s->prefill_rows, n_files, err));
     m->weight_bytes = bytes_of_decode(&m->graphs[NPU_GRAPH_DECODE]);
+    m->multiply_adds = products_of_row(&m->graphs[NPU_GRAPH_DECODE]);
     return NPU_OK;
 }
 

@@ -19,7 +19,8 @@ typedef struct npu_instance {
     npu_build_io io[NPU_GRAPH_KINDS];
     float *freqs[2]; /* whole, local */
     float rope_scale[2];
-    uint64_t weight_bytes; /* read by one decode step */
+    uint64_t weight_bytes;  /* read by one decode step */
+    uint64_t multiply_adds; /* with weights, for one row without the head */
 } npu_instance;
 
 /* |w| and what it refers to must outlive the instance. REFUSED: the settings don't fit the model; NO_MEMORY; RANGE.

@@ -77,23 +77,25 @@ static inline vf vf_exp_below(vf x) {
 
 /* A block's values: floats, or halves where they lie. */
 typedef struct attn_values {
-    const float *floats;
-    const uint8_t *halves; /* used when not NULL */
-    uint64_t stride;       /* bytes from one key's value to the next's */
-    uint32_t from, to;     /* keys that the rows at hand see */
-    size_t p_row, p_key;   /* steps in p from one row to the next, and from one key to the next */
+    const uint8_t *first;
+    uint64_t stride;     /* bytes from one key's value to the next's */
+    bool halves;         /* else floats */
+    uint32_t from, to;   /* keys that the rows at hand see */
+    size_t p_row, p_key; /* steps in p from one row to the next, and from one key to the next */
 } attn_values;
 
 static attn_values values_of(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
     const npu_host_operand *v = &t->call->src[2];
-    attn_values out = {.floats = t->values, .stride = t->width * sizeof(float), .p_row = BLOCK, .p_key = 1};
+    attn_values out = {
+        .first = (const uint8_t *)t->values, .stride = t->width * sizeof(float), .p_row = BLOCK, .p_key = 1};
     if (is_many(t)) {
         out.p_row = 1;
         out.p_key = TILE;
     }
     for (uint32_t j = 0; j < count; j++) ask_for_row(v, t, block + BLOCK + j, end);
     if (is_few(t) && v->t.type == NPU_TYPE_F16 && t->dv == t->width) {
-        out.halves = npu_host_at(v, t->kv_head, t->first + block, 0);
+        out.halves = true;
+        out.first = npu_host_at(v, t->kv_head, t->first + block, 0);
         out.stride = v->t.nb[2];
         return out;
     }
@@ -113,8 +115,9 @@ NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, uint32_t ro
         for (int c = 0; c < count; c++)
             acc[r][c] = vf_mul(vf_load(t->rows[row + (uint32_t)r].acc + i + c * VW), vf_set(keep[r]));
     for (uint32_t j = v->from; j < v->to; j++) {
-        const float *f = (const float *)(const void *)((const uint8_t *)v->floats + j * v->stride) + i;
-        const uint16_t *h = (const uint16_t *)(const void *)(v->halves + j * v->stride) + i;
+        const void *at = v->first + j * v->stride;
+        const float *f = (const float *)at + i;
+        const uint16_t *h = (const uint16_t *)at + i;
         vf value[8];
         for (int c = 0; c < count; c++) value[c] = halves ? vf_load_half(h + c * VW) : vf_load(f + c * VW);
         for (int r = 0; r < n; r++) {

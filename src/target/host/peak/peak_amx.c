@@ -1,0 +1,62 @@
+/* See peak.h: AMX tiles. A thread's tiles are set up here and given back. */
+#include <immintrin.h>
+#include <string.h>
+
+#include "target/host/peak/peak.h"
+
+/* The layout that LDTILECFG reads. */
+typedef struct tile_config {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+} tile_config;
+
+_Static_assert(sizeof(tile_config) == 64, "as the instruction reads it");
+
+static void set_up(void) {
+    tile_config c = {.palette = 1};
+    for (int i = 0; i < 8; i++) {
+        c.row_bytes[i] = 64;
+        c.rows[i] = 16;
+    }
+    _tile_loadconfig(&c);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    _tile_zero(4);
+    _tile_zero(5);
+    _tile_zero(6);
+    _tile_zero(7);
+}
+
+static uint64_t give_back(void) {
+    uint8_t out[16 * 64];
+    uint64_t sum;
+    _tile_stored(0, out, 64);
+    _tile_release();
+    memcpy(&sum, out, sizeof sum);
+    return sum;
+}
+
+uint64_t npu_host_peak_int8_amx(uint64_t rounds) {
+    set_up();
+    for (uint64_t n = 0; n < rounds; n++) {
+        _tile_dpbssd(0, 4, 6);
+        _tile_dpbssd(1, 4, 7);
+        _tile_dpbssd(2, 5, 6);
+        _tile_dpbssd(3, 5, 7);
+    }
+    return give_back();
+}
+
+uint64_t npu_host_peak_bf16_amx(uint64_t rounds) {
+    set_up();
+    for (uint64_t n = 0; n < rounds; n++) {
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    return give_back();
+}

@@ -1,0 +1,17 @@
+/* See peak.h: AVX-512 BF16. */
+#include <immintrin.h>
+
+#include "target/host/peak/peak.h"
+
+uint64_t npu_host_peak_bf16_avx512bf16(uint64_t rounds) {
+    volatile float value = 0.5f;
+    __m512 sum[NPU_PEAK_SUMS], x = _mm512_set1_ps(value);
+    __m512bh a = _mm512_cvtne2ps_pbh(x, x);
+    for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm512_set1_ps((float)i);
+    for (uint64_t n = 0; n < rounds; n++) {
+        NPU_PEAK_UNROLL
+        for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm512_dpbf16_ps(sum[i], a, a);
+    }
+    for (int i = 1; i < NPU_PEAK_SUMS; i++) sum[0] = _mm512_add_ps(sum[0], sum[i]);
+    return _mm512_movepi32_mask(_mm512_castps_si512(sum[0]));
+}
