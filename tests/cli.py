@@ -377,6 +377,7 @@ def terminal():
                 except OSError:  # the program has ended
                     break
         assert seen.count(what) >= times, seen
+    wait_for(b"> ", 1)  # before that Ctrl-C ends the program
     for keys, what, times in ((b"dropped\x03", b"> ", 2), (b"kept\n", b"max-tokens reached]", 1), (b"\x03", b"> ", 4),
                               (b"QZXJ" * 50 + b"\n", b"[run.ctx_too_small]", 1), (b"\x03", b"> ", 6),
                               ("caf\u00e9\n".encode(), b"max-tokens reached]", 2)):
@@ -387,6 +388,7 @@ def terminal():
     os.write(fd, b"\x04")
     _, status = os.waitpid(child, 0)
     assert status == 0 and b"\x1b[K" in seen and seen.count(b"error") == 1, (status, seen)
+    assert b"prompt token 0 of " in seen, seen
 
 
 def main():

@@ -45,6 +45,10 @@ void cli_json_add(struct json_t **list, struct json_t *value);
 extern atomic_int cli_interrupted;
 void cli_catch_interrupt(void);
 
+/* On a terminal, without --quiet: "|what| |done| of |all|" in the last line of stderr, which is empty again at the end.
+ */
+void cli_progress(const cli_options *o, const char *what, size_t done, size_t all);
+
 /* Turns SIGBUS on a mapped file that shrank into one line and exit code 1. */
 void cli_catch_shrunk_file(void);
 

@@ -154,16 +154,19 @@ static npu_status one_logits(measure *m, const char *prompt, json_t *list, npu_e
     return NPU_OK;
 }
 
-/* Every prompt of one kind: those of a recording, or the built-in ones. */
-static npu_status each_prompt(measure *m, const json_t *recorded, const char *const *own, size_t n_own,
+/* Every prompt of one kind: those of a recording, or the built-in ones. |what| they are for is shown on a terminal. */
+static npu_status each_prompt(measure *m, const char *what, const json_t *recorded, const char *const *own,
+                              size_t n_own,
                               npu_status (*run)(measure *m, const char *prompt, json_t *list, npu_error *err),
                               json_t *list, npu_error *err) {
     size_t n = recorded ? json_array_size(recorded) : n_own;
     for (size_t i = 0; i < n; i++) {
         const char *prompt =
             recorded ? json_string_value(json_object_get(json_array_get(recorded, i), "prompt")) : own[i];
+        cli_progress(m->o, what, i, n);
         NPU_TRY(run(m, prompt, list, err));
     }
+    cli_progress(m->o, what, n, n);
     return NPU_OK;
 }
 
@@ -238,6 +241,7 @@ static npu_status profile(measure *m, json_t **out, npu_error *err) {
     for (int i = 0; i < CLI_PROFILE_ROWS; i++) totals[i].retries = 0;
     npu_status status = tokenize(m, logits_prompts[0], err);
     for (int run = -1; run < runs && status == NPU_OK; run++) {
+        cli_progress(m->o, "profiled run", (size_t)(run + 1), (size_t)runs + 1);
         *p = (cli_profile){0};
         add_time(&cpu, calibrate());
         cli_profile_start(p, m->context);
@@ -245,6 +249,7 @@ static npu_status profile(measure *m, json_t **out, npu_error *err) {
         npu_context_profile(m->context, NULL, NULL);
         for (unsigned i = 0; run >= 0 && i < p->n; i++) add_row(&totals[i], &p->rows[i]);
     }
+    cli_progress(m->o, "profiled run", 1, 1);
     json_t *rows = json_array();
     for (unsigned i = 0; i < p->n; i++) json_array_append_new(rows, row_json(&p->rows[i], &totals[i]));
     *out = json_pack("{s:i, s:I, s:I, s:o}", "runs", runs, "cpu_ns", (json_int_t)cpu.first, "cpu_second_ns",
@@ -257,9 +262,9 @@ static npu_status run_all(measure *m, const gate_recording *was, npu_error *err)
     json_t *texts = json_array(), *logits = json_array(), *table = NULL, *doc = m->out->doc;
     json_object_set_new(doc, "texts", texts);
     json_object_set_new(doc, "logits", logits);
-    NPU_TRY(each_prompt(m, was ? json_object_get(was->doc, "texts") : NULL, text_prompts,
+    NPU_TRY(each_prompt(m, "text", was ? json_object_get(was->doc, "texts") : NULL, text_prompts,
                         sizeof text_prompts / sizeof *text_prompts, one_text, texts, err));
-    NPU_TRY(each_prompt(m, was ? json_object_get(was->doc, "logits") : NULL, logits_prompts,
+    NPU_TRY(each_prompt(m, "logits", was ? json_object_get(was->doc, "logits") : NULL, logits_prompts,
                         sizeof logits_prompts / sizeof *logits_prompts, one_logits, logits, err));
     npu_status status = profile(m, &table, err);
     if (table) json_object_set_new(doc, "profile", table);

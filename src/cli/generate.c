@@ -17,7 +17,8 @@ int cli_generator_open(const cli_options *o, const cli_session *session, bool co
     npu_model_info info;
     npu_error err = {0};
     size_t lengths[CLI_LIST_MAX], n = 0;
-    *g = (cli_generator){.context = session->context, .out = o->json ? NULL : stdout, .last = -1, .limit = -1};
+    *g = (cli_generator){
+        .options = o, .context = session->context, .out = o->json ? NULL : stdout, .last = -1, .limit = -1};
     if (o->given[CLI_OPT_time_limit]) g->limit = o->time_limit;
     g->most = o->given[CLI_OPT_max_tokens] ? o->max_tokens : -1;
     for (; o->stop[n]; n++) {
@@ -51,6 +52,20 @@ static void give(void *context, const char *text, size_t n) {
     if (g->status == NPU_OK) g->status = status;
 }
 
+/* In the pieces that npu_decode would make of it, so that a long prompt, or a slow device, shows. After a failure
+ * nothing of them stays. */
+static npu_status compute(cli_generator *g, const npu_row *rows, uint32_t n, npu_error *err) {
+    uint32_t held = npu_seq_length(g->context, 0), most = npu_context_prefill_rows(g->context);
+    npu_status status = NPU_OK;
+    for (uint32_t done = 0; done < n && status == NPU_OK; done += most) {
+        cli_progress(g->options, "prompt token", done, n);
+        status = npu_decode(g->context, rows + done, n - done < most ? n - done : most, err);
+    }
+    cli_progress(g->options, "prompt token", n, n);
+    if (status != NPU_OK) (void)npu_seq_truncate(g->context, 0, held, NULL);
+    return status;
+}
+
 /* Computes what of the prompt is not in the context yet; at least its last token. */
 static npu_status prefill(cli_generator *g, const int32_t *prompt, size_t n, cli_figures *f, npu_error *err) {
     uint32_t ctx = npu_context_ctx(g->context), held = npu_seq_length(g->context, 0), same = 0;
@@ -64,7 +79,7 @@ static npu_status prefill(cli_generator *g, const int32_t *prompt, size_t n, cli
     rows[n - 1].logits = true;
     npu_status status = npu_seq_truncate(g->context, 0, same, err);
     g->tokens.n = same;
-    if (status == NPU_OK) status = npu_decode(g->context, rows + same, (uint32_t)n - same, err);
+    if (status == NPU_OK) status = compute(g, rows + same, (uint32_t)n - same, err);
     for (size_t i = same; i < n && status == NPU_OK; i++) {
         npu_sampler_accept(g->sampler, prompt[i]);
         status = npu_token_list_add(&g->tokens, prompt[i], err);

@@ -21,6 +21,7 @@ typedef enum cli_end {
 } cli_end;
 
 typedef struct cli_generator {
+    const cli_options *options;
     npu_context *context;
     npu_sampler *sampler;
     npu_detokenizer *detokenizer;

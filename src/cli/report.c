@@ -95,6 +95,12 @@ void cli_catch_interrupt(void) {
     sigaction(SIGINT, &action, NULL);
 }
 
+void cli_progress(const cli_options *o, const char *what, size_t done, size_t all) {
+    if (o->quiet || !isatty(STDERR_FILENO)) return;
+    fputs("\r\033[K", stderr);
+    if (done < all) fprintf(stderr, "%s %zu of %zu", what, done, all);
+}
+
 static void on_bus_error(int signal, siginfo_t *info, void *context) {
     (void)context;
     char path[4096];
