@@ -2,6 +2,7 @@
 costs.
 
   python tests/hexagon_devices.py same [SPLIT…]     logits and greedy ids of models on sets of devices
+  python tests/hexagon_devices.py barriers          how many a step has, split by rows
   python tests/hexagon_devices.py refused           sets and splits that can't be, plans for other sets
   python tests/hexagon_devices.py faults TOOL RUNS  one device killed, hung or failing at a random point; then a sound request
 """
@@ -9,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -52,6 +54,20 @@ def same(splits, folder):
     if FULL:
         prompt = json.loads(sorted(shared("refs/real-a/smollm2-135m").glob("*.json"))[0].read_text())["prompt_ids"]
         same_case("smollm2", model("smollm2"), prompt, 8, [2, 3, 4, 8], splits, folder)
+
+def barriers(folder):
+    """At most four a layer and one for the head, of a model of llama's kind; every byte moved once, by one device or another."""
+    for path, layers in ((shared("refs/a/llama-tied-q4_1") / "model.gguf", 2), (model("smollm2"), 30)):
+        told = []
+        for options in ([], device_set(2, "row")):
+            done = run_npu("logits", "-m", path, "--ids", "1", "--greedy", 5, "--profile", "-o", folder / "out", *HEXAGON, *options,
+                           text=True, timeout=900)
+            told.append([float(x) for x in re.search(r"a step: ([\d.]+) barriers.* a row: ([\d.]+) KiB by DMA", done.stderr).groups()])
+        (none, one_moves), (count, two_move) = told
+        assert none == 0 and 0 < count <= 4 * layers + 1, told
+        assert two_move < one_moves * 1.15, f"devices read the same weights: {told}"
+        print(f"{path.name}: {count} barriers a step of {layers} layers; {one_moves} KiB a row by DMA, {two_move} on two devices")
+
 
 def refused(folder):
     path = shared("refs/a/llama-tied-q4_1") / "model.gguf"
@@ -97,7 +113,7 @@ def faults(tool, runs, folder):
     rng = random.Random(seed)
     print(f"seed {seed}", flush=True)
     path = shared("refs/a/gemma3-w16-q4_k_m") / "model.gguf"
-    ended, splits = {}, ["layer"]
+    ended, splits = {}, ["layer", "row"]
     for run in range(runs):
         n, split = rng.choice([2, 2, 3, 4]), rng.choice(splits)
         dead = rng.randrange(n)
@@ -123,7 +139,9 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         if sys.argv[1] == "same":
-            same(sys.argv[2:] or ["layer"], folder)
+            same(sys.argv[2:] or ["layer", "row"], folder)
+        elif sys.argv[1] == "barriers":
+            barriers(folder)
         elif sys.argv[1] == "refused":
             refused(folder)
         else:

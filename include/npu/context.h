@@ -129,6 +129,8 @@ typedef struct npu_counters {
     uint64_t messages, message_bytes;        /* to the NPU */
     uint64_t images, image_bytes;            /* descriptors built for the NPU: none after the first steps */
     uint64_t mapped_bytes;                   /* of buffers that the NPU mapped, again or for the first time */
+    uint64_t dma_bytes, cache_bytes;         /* that the NPU moved by DMA, and cleaned and dropped from its cache */
+    uint64_t barriers, fences;               /* of several devices: barriers of all, and other waits and signals */
 } npu_counters;
 NPU_API void npu_context_counters(const npu_context *context, npu_counters *out);
 

@@ -81,3 +81,16 @@ void cli_profile_print(const cli_profile *profile, FILE *out) {
     for (unsigned i = 0; i < profile->n; i++) print_row(&profile->rows[i], &all, out);
     if (profile->lost) fprintf(out, "%llu calls more, of other roles\n", (unsigned long long)profile->lost);
 }
+
+void cli_profile_print_device(const npu_context *context, FILE *out) {
+    npu_counters c;
+    npu_context_counters(context, &c);
+    if (!c.steps || !c.rows || !c.dma_bytes) return;
+    fprintf(
+        out,
+        "%llu steps with %llu rows; a step: %.2f barriers, %.2f fences; a row: %.1f KiB by DMA, %.2f KiB cleaned and "
+        "dropped from the cache\n",
+        (unsigned long long)c.steps, (unsigned long long)c.rows, (double)c.barriers / (double)c.steps,
+        (double)c.fences / (double)c.steps, (double)c.dma_bytes / (double)c.rows / 1024,
+        (double)c.cache_bytes / (double)c.rows / 1024);
+}

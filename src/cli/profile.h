@@ -36,6 +36,8 @@ void cli_profile_start(cli_profile *profile, npu_context *context);
 
 /* Columns that are 0 in every row are left out. */
 void cli_profile_print(const cli_profile *profile, FILE *out);
+/* What the NPU did beside computing, for each step and each of its rows. Nothing without an NPU that tells. */
+void cli_profile_print_device(const npu_context *context, FILE *out);
 
 const char *cli_phase_name(cli_phase phase); /* "pack", "quant", … */
 

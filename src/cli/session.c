@@ -208,7 +208,10 @@ static int end_trace(const cli_session *session) {
 
 int cli_close(cli_session *session, int bad) {
     int trace = end_trace(session);
-    if (session->profile && session->profile->n) cli_profile_print(session->profile, stderr);
+    if (session->profile && session->profile->n) {
+        cli_profile_print(session->profile, stderr);
+        cli_profile_print_device(session->context, stderr);
+    }
     free(session->profile);
     npu_context_close(session->context);
     npu_model_close(session->model);

@@ -155,4 +155,8 @@ void npu_executor_count(const npu_executor *x, npu_counters *out) {
     out->images += c.images;
     out->image_bytes += c.image_bytes;
     out->mapped_bytes += c.mapped_bytes;
+    out->dma_bytes += c.dma_bytes;
+    out->cache_bytes += c.cache_bytes;
+    out->barriers += c.barriers;
+    out->fences += c.fences;
 }

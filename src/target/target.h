@@ -122,7 +122,7 @@ typedef struct npu_target_counters {
     uint64_t mapped_bytes;           /* of buffers that the device mapped, again or for the first time */
     uint64_t dma_bytes;              /* that the device moved between its local and other memory */
     uint64_t cache_bytes;            /* that it cleaned and dropped from its cache */
-    uint64_t barriers, fences;       /* of several devices, that one device took part in; other waits and signals */
+    uint64_t barriers, fences;       /* of several devices: barriers of all of them, other waits and signals */
 } npu_target_counters;
 
 /* Phases of a call on a device, in the order of a profile's columns; nanoseconds of the calling thread. */

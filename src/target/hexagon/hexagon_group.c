@@ -51,8 +51,8 @@ static npu_status check_same(const npu_hex_target *t, uint32_t i, npu_error *err
 }
 
 npu_status npu_hex_group_open(npu_hex_target *t, const npu_target_params *params, npu_error *err) {
-    if (t->set.split > NPU_HEX_LAYER)
-        return npu_fail(err, NPU_REFUSED, "hexagon.split", "--split %s: this build splits models by layers",
+    if (t->set.split > NPU_HEX_ROW)
+        return npu_fail(err, NPU_REFUSED, "hexagon.split", "--split %s: this build splits models by layers and by rows",
                         npu_hex_split_name(t->set.split));
     for (uint32_t i = 0; i < t->set.n; i++) {
         NPU_TRY(npu_hex_session_open_at(&t->driver, params, t->set.at[i], &t->sessions[i], err));
@@ -168,6 +168,25 @@ static npu_status send_layers(npu_hex_target *t, const npu_hex_image *images, ui
     return NPU_OK;
 }
 
+/* Every device gets its parts of the batch, numbered from the same fence; parts in turn, so that no device waits for
+ * one whose part was not sent yet. */
+static npu_status send_rows(npu_hex_target *t, const npu_hex_image *images, uint32_t n, const npu_step *step,
+                            npu_error *err) {
+    uint32_t next[NPU_HEX_DEVICES] = {0}, parts[NPU_HEX_DEVICES] = {0};
+    for (uint32_t i = 0; i < n; i++)
+        if (++parts[images[i].device] > NPU_HEX_DEPTH)
+            return npu_fail(err, NPU_REFUSED, "hexagon.split",
+                            "the NPU's window is so small that a batch has more than %d parts", NPU_HEX_DEPTH);
+    for (uint32_t sent = 0; sent < n;)
+        for (uint32_t d = 0; d < t->set.n; d++) {
+            while (next[d] < n && images[next[d]].device != d) next[d]++;
+            if (next[d] == n) continue;
+            NPU_TRY(send(t, &images[next[d]++], step, t->group.next, err));
+            sent++;
+        }
+    return NPU_OK;
+}
+
 /* What fails after something was sent is known when that has come to its end. */
 static void begin(npu_hex_target *t) {
     npu_hex_group *g = &t->group;
@@ -195,7 +214,8 @@ npu_status npu_hex_group_submit(npu_hex_target *t, const npu_batch *batch, npu_e
     NPU_TRY(npu_hex_lower(t, batch, &images, &n, err));
     begin(t);
     g->most = NPU_FENCE_MOST;
-    npu_status status = send_layers(t, images, n, &batch->step, err);
+    npu_status status = t->set.split == NPU_HEX_ROW ? send_rows(t, images, n, &batch->step, err)
+                                                    : send_layers(t, images, n, &batch->step, err);
     *event = (npu_event){t->session_id, g->batches};
     if (status == NPU_OK) return NPU_OK;
     if (err) g->result = *err;
@@ -298,7 +318,7 @@ npu_status npu_hex_group_wait(npu_hex_target *t, uint64_t batch, npu_error *err)
 }
 
 void npu_hex_group_count(const npu_hex_target *t, npu_target_counters *out) {
-    for (uint32_t d = 1; d < t->set.n; d++) {
+    for (uint32_t d = 1; d < t->set.n; d++) { /* barriers are the same of all */
         const npu_target_counters *c = npu_hex_session_counters(t->sessions[d]);
         out->submits += c->submits;
         out->message_bytes += c->message_bytes;
@@ -306,7 +326,6 @@ void npu_hex_group_count(const npu_hex_target *t, npu_target_counters *out) {
         out->mapped_bytes += c->mapped_bytes;
         out->dma_bytes += c->dma_bytes;
         out->cache_bytes += c->cache_bytes;
-        out->barriers += c->barriers;
         out->fences += c->fences;
     }
 }

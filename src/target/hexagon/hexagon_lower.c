@@ -66,6 +66,8 @@ static npu_status lower(npu_hex_target *t, const npu_batch *batch, npu_error *er
     switch (t->set.split) {
     case NPU_HEX_LAYER:
         return npu_hex_split_layers(t, batch, err);
+    case NPU_HEX_ROW:
+        return npu_hex_split_rows(t, batch, err);
     default:
         return lower_whole(t, batch, err);
     }

@@ -40,5 +40,6 @@ npu_status npu_hex_write_images(npu_hex_target *t, const npu_hex_program *p, uin
 
 /* Makes and writes the programs of a batch split over the target's devices. */
 npu_status npu_hex_split_layers(npu_hex_target *t, const npu_batch *batch, npu_error *err);
+npu_status npu_hex_split_rows(npu_hex_target *t, const npu_batch *batch, npu_error *err);
 
 #endif

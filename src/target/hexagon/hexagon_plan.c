@@ -19,7 +19,9 @@ void npu_hex_weight_image(const npu_tensor *weight, const char **kind, uint64_t 
 
 /* What every batch uses of the window. Its image does not count: it is read before the batch's buffers are mapped. */
 static uint64_t pinned_bytes(const npu_plan *plan) {
-    return plan->state_bytes + plan->compute_bytes + plan->io_bytes + 3 * 4096;
+    /* A device of a set has memory of its own for intermediate results, and a place for what passes between them. */
+    uint64_t copies = plan->settings.devices[0] ? 3 : 1;
+    return plan->state_bytes + copies * plan->compute_bytes + plan->io_bytes + 3 * 4096;
 }
 
 static uint64_t free_window(uint64_t window, const npu_plan *plan) {

@@ -1,0 +1,33 @@
+/* When devices that share memory must wait for each other: what each reads and writes since the last barrier, and
+ * whether what comes next would meet another device's bytes. A tensor is taken for the bytes it has, rows by rows;
+ * where its shape is too odd for that, for all from its first byte to its last. */
+#ifndef NPU_HEXAGON_HAZARD_H
+#define NPU_HEXAGON_HAZARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/tensor.h"
+
+typedef struct npu_hex_access npu_hex_access;
+
+typedef struct npu_hex_hazards {
+    npu_hex_access *list;
+    uint32_t n, slots;
+    uint32_t next; /* from here on the op at hand */
+} npu_hex_hazards;
+
+void npu_hex_hazards_free(npu_hex_hazards *h);
+
+/* An op: begin, add all that all devices do, end. |buffer| tells memory apart. False: out of memory. */
+void npu_hex_hazards_begin(npu_hex_hazards *h);
+bool npu_hex_hazards_add(npu_hex_hazards *h, uint32_t device, const npu_tensor *t, const void *buffer, bool written);
+void npu_hex_hazards_undo(npu_hex_hazards *h); /* back to begin */
+
+/* Whether the op's devices meet each other, which no barrier helps. */
+bool npu_hex_hazards_inside(const npu_hex_hazards *h);
+
+/* Whether a barrier is needed before the op; it starts the list anew then. */
+bool npu_hex_hazards_end(npu_hex_hazards *h);
+
+#endif
