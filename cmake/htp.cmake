@@ -7,6 +7,9 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS htp/sources.txt)
 file(STRINGS htp/sources.txt NPU_HTP_PATTERNS)
 file(GLOB NPU_HTP_SOURCES RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${NPU_HTP_PATTERNS})
 list(FILTER NPU_HTP_SOURCES EXCLUDE REGEX "_test\\.c$")
+if(NPU_MUTABLE)
+  list(APPEND NPU_HTP_SOURCES tests/mutants/guard.c)
+endif()
 
 # One library for any number of architectures: the program asks the emulator which one it is.
 set(NPU_HTP_ARCHES 68 69 73 75 79 81)

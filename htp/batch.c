@@ -5,6 +5,7 @@
 #include "htp/op.h"
 #include "htp/platform/hap.h"
 #include "htp/platform/machine.h"
+#include "wire/guard.h"
 
 void htp_images_free(htp_session *s) {
     for (unsigned i = 0; i < NPU_WIRE_KEPT_IMAGES; i++) {
@@ -44,7 +45,7 @@ static int read_image(htp_session *s, const npu_wire_request *r, htp_image *imag
     if (htp_map_take(&s->map, &window, 1, &at, &index) != NPU_WIRE_OK) return 0;
     image->copy = htp_alloc(r->image_bytes);
     if (image->copy) {
-        htp_memory_refresh(at + r->image_offset, r->image_bytes);
+        if (NPU_GUARD(REFRESH_IMAGE)) htp_memory_refresh(at + r->image_offset, r->image_bytes);
         s->cache_bytes += r->image_bytes;
         htp_copy(image->copy, at + r->image_offset, r->image_bytes);
     }
@@ -114,6 +115,8 @@ static htp_fences fences_of(const htp_session *s, const npu_wire_image *image, u
         int32_t number = npu_wire_syncs(image)[i].number;
         if (number > 0 && (uint32_t)number > f.most) f.most = (uint32_t)number;
     }
+    /* The host wrote there since: this device's line must not bring back what it had. */
+    if (NPU_GUARD(FENCE_OWN_SLOT)) htp_memory_refresh(&f.slots[f.own], sizeof *f.slots);
     return f;
 }
 

@@ -2,6 +2,7 @@
 
 #include "htp/memory.h"
 #include "htp/platform/machine.h"
+#include "wire/guard.h"
 
 enum {
     DONE = 1u << 31,
@@ -9,6 +10,7 @@ enum {
     TWO_D = 1u << 24,
     MAX_1D = (1 << 24) - 1, /* bytes */
     MAX_ROWS = 65535,
+    BEFORE_WRAP = 300, /* counters begin there, so that every session sees them wrap */
 };
 
 static uint32_t address(const void *p) {
@@ -17,13 +19,19 @@ static uint32_t address(const void *p) {
 
 void htp_dma_init(htp_dma *q, void *ring, uint32_t arch, htp_trace *trace) {
     *q = (htp_dma){.ring = ring, .wide = arch >= 75, .trace = trace};
+    q->linked = q->done = q->pushed = q->popped = 0u - BEFORE_WRAP;
     htp_zero(ring, HTP_DMA_RING * 32);
+}
+
+/* Whether |n| comes after |done|, however often they have wrapped. */
+static int after(uint32_t n, uint32_t done) {
+    return NPU_GUARD(DMA_SIGNED_COMPARE) ? (int32_t)(n - done) > 0 : n > done;
 }
 
 /* Waits until |n| descriptors in all are done. */
 static void wait_done(htp_dma *q, uint32_t n) {
     uint64_t begin = 0;
-    while ((int32_t)(n - q->done) > 0 && !q->failed) {
+    while (after(n, q->done) && !q->failed) {
         volatile uint32_t *d = q->ring[q->done % HTP_DMA_RING];
         if (__atomic_load_n(&d[1], __ATOMIC_ACQUIRE) & DONE) {
             q->done++;
@@ -37,7 +45,7 @@ static void wait_done(htp_dma *q, uint32_t n) {
 
 /* The next free descriptor, zeroed. One slot stays unused: it is the tail that the next one is linked to. */
 static uint32_t *next_descriptor(htp_dma *q) {
-    wait_done(q, q->linked - (HTP_DMA_RING - 2));
+    if (NPU_GUARD(DMA_DESCRIPTOR_WAIT)) wait_done(q, q->linked - (HTP_DMA_RING - 2));
     uint32_t *d = q->ring[q->linked % HTP_DMA_RING];
     for (unsigned i = 0; i < 8; i++) d[i] = 0;
     return d;
@@ -96,7 +104,7 @@ void htp_dma_push_2d(htp_dma *q, void *to_, const void *from_, uint32_t row_byte
     q->bytes += (uint64_t)row_bytes * rows;
     if (to_stride == row_bytes && from_stride == row_bytes && (uint64_t)row_bytes * rows <= MAX_1D) {
         link_1d(q, to, from, row_bytes * rows);
-    } else if (row_bytes > most || to_stride > most || from_stride > most) {
+    } else if (NPU_GUARD(DMA_ROW_LIMIT) && (row_bytes > most || to_stride > most || from_stride > most)) {
         for (uint32_t r = 0; r < rows; r++) link_1d(q, to + r * to_stride, from + r * from_stride, row_bytes);
     } else if (row_bytes) {
         while (rows) {
@@ -110,5 +118,6 @@ void htp_dma_push_2d(htp_dma *q, void *to_, const void *from_, uint32_t row_byte
 
 void htp_dma_pop(htp_dma *q) {
     htp_machine_dma_popped();
-    wait_done(q, q->ends[q->popped++ % HTP_DMA_TRANSFERS]);
+    uint32_t end = q->ends[q->popped++ % HTP_DMA_TRANSFERS];
+    if (NPU_GUARD(DMA_POP_WAIT)) wait_done(q, end);
 }

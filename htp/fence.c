@@ -3,13 +3,15 @@
 #include "htp/memory.h"
 #include "htp/platform/hap.h"
 #include "htp/platform/machine.h"
+#include "wire/guard.h"
 
 enum { SPINS = 64, SLEEP_US = 1000 };
 
 void htp_fence_signal(npu_fence *own, uint32_t sequence, uint32_t status) {
-    __atomic_store_n(&own->status, status, __ATOMIC_RELAXED);
+    if (NPU_GUARD(FENCE_STATUS)) __atomic_store_n(&own->status, status, __ATOMIC_RELAXED);
     __atomic_store_n(&own->sequence, sequence, __ATOMIC_RELEASE);
-    htp_memory_refresh(own, sizeof *own);
+    if (!NPU_GUARD(FENCE_STATUS)) __atomic_store_n(&own->status, status, __ATOMIC_RELAXED);
+    if (NPU_GUARD(FENCE_CLEAN)) htp_memory_refresh(own, sizeof *own);
     htp_machine_line_wake(own);
 }
 
@@ -17,14 +19,14 @@ void htp_fence_signal(npu_fence *own, uint32_t sequence, uint32_t status) {
 uint32_t htp_fence_wait(npu_fence *fence, uint32_t wanted, uint64_t timeout_us) {
     uint64_t until = 0;
     for (uint32_t tries = 0;; tries++) {
-        htp_memory_refresh(fence, sizeof *fence);
+        if (NPU_GUARD(FENCE_READ)) htp_memory_refresh(fence, sizeof *fence);
         uint32_t sequence = __atomic_load_n(&fence->sequence, __ATOMIC_ACQUIRE);
         if (npu_fence_reached(sequence, wanted)) return __atomic_load_n(&fence->status, __ATOMIC_RELAXED);
         htp_machine_pause();
         if (tries < SPINS) continue;
         uint64_t now = HAP_perf_get_time_us();
         if (!until) until = now + timeout_us;
-        if (now >= until) return NPU_WIRE_NO_FENCE;
+        if (now >= until && NPU_GUARD(FENCE_TIME_LIMIT)) return NPU_WIRE_NO_FENCE;
         htp_machine_line_wait(fence, sequence, SLEEP_US);
     }
 }
@@ -48,5 +50,5 @@ uint32_t htp_fences_sync(htp_fences *f, const npu_wire_sync *sync) {
 }
 
 void htp_fences_fail(const htp_fences *f, uint32_t status) {
-    htp_fence_signal(&f->slots[f->own], f->base + f->most, status);
+    if (NPU_GUARD(FENCE_FAIL)) htp_fence_signal(&f->slots[f->own], f->base + f->most, status);
 }

@@ -2,6 +2,7 @@
 
 #include "htp/platform/machine.h"
 #include "htp/platform/qurt.h"
+#include "wire/guard.h"
 
 enum { ALIGN = 128 };
 
@@ -29,9 +30,10 @@ void htp_free(void *memory) {
 
 void htp_memory_refresh(const void *address, uint64_t bytes) {
     uintptr_t end = (uintptr_t)address + bytes, line_bytes = htp_machine_line();
-    for (uintptr_t line = (uintptr_t)address & ~(line_bytes - 1); line < end; line += line_bytes)
+    uintptr_t line = (uintptr_t)address & ~(NPU_GUARD(REFRESH_FIRST_LINE) ? line_bytes - 1 : 0);
+    for (; NPU_GUARD(REFRESH_CLEAN_INVALIDATE) && line < end; line += line_bytes)
         htp_machine_clean_invalidate((const void *)line);
-    htp_machine_cache_fence();
+    if (NPU_GUARD(REFRESH_FENCE)) htp_machine_cache_fence();
 }
 
 void htp_copy(void *to, const void *from, uint64_t bytes) {

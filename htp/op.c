@@ -2,6 +2,7 @@
 #include "htp/op.h"
 
 #include "htp/memory.h"
+#include "wire/guard.h"
 
 static htp_op_fn *const ops[NPU_OP_CODE_LIMIT] = {
 #define NPU_OP(NAME, code, name, in_min, in_max, out, params, family, nmse, text) [code] = htp_##family,
@@ -53,8 +54,10 @@ __attribute__((always_inline)) static inline void pipe_run(const htp_pipe *p, ht
     }
     uint32_t slot = 0;
     for (uint64_t unit = p->first; unit < p->end; unit++) {
-        land(p, trace, NPU_TRACE_DMA_OUT, stores[slot], stored[slot], (uint32_t)unit - p->depth, &before);
-        land(p, trace, NPU_TRACE_DMA_IN, loads[slot], loaded[slot], (uint32_t)unit, &before);
+        if (NPU_GUARD(PIPE_STORES_POPPED))
+            land(p, trace, NPU_TRACE_DMA_OUT, stores[slot], stored[slot], (uint32_t)unit - p->depth, &before);
+        if (NPU_GUARD(PIPE_LOADS_POPPED))
+            land(p, trace, NPU_TRACE_DMA_IN, loads[slot], loaded[slot], (uint32_t)unit, &before);
         uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
         p->compute(p->job, unit, slot);
         if (HTP_TRACED(trace)) htp_trace_add(trace, NPU_TRACE_HVX_COMP, begin, (uint32_t)unit);
@@ -65,7 +68,7 @@ __attribute__((always_inline)) static inline void pipe_run(const htp_pipe *p, ht
     }
     /* What is left are stores, oldest first. */
     uint32_t left = (uint32_t)(p->end - p->first < p->depth ? p->end - p->first : p->depth);
-    for (uint32_t i = 0; i < p->depth; i++) {
+    for (uint32_t i = 0; NPU_GUARD(PIPE_DRAINED) && i < p->depth; i++) {
         if (slot < p->end - p->first)
             land(p, trace, NPU_TRACE_DMA_OUT, stores[slot], stored[slot], (uint32_t)p->end - left--, &before);
         if (++slot == p->depth) slot = 0;
@@ -158,7 +161,7 @@ static void rows_work(void *job, unsigned thread) {
     t.slot_bytes = r->k->out_bytes;
     for (unsigned i = 0; i < NPU_ROWS_IN; i++) t.slot_bytes += r->k->in_bytes[i];
     t.work = r->work_in_scratch ? htp_op_scratch(r->o, thread) : t.vtcm + r->k->head.depth * t.slot_bytes;
-    uint64_t each = (units + threads - 1) / threads, first = thread * each;
+    uint64_t each = NPU_GUARD_CEIL(ROUND_THREAD_UNITS, units, threads), first = thread * each;
     htp_pipe pipe = {.dma = t.dma, .job = &t, .depth = r->k->head.depth, .first = first};
     pipe.end = first + each < units ? first + each : units;
     pipe.load = rows_load, pipe.compute = rows_compute, pipe.store = rows_store;

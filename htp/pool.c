@@ -2,6 +2,7 @@
 
 #include "htp/memory.h"
 #include "htp/platform/machine.h"
+#include "wire/guard.h"
 
 enum { STACK_BYTES = 65536, SPINS = 400 };
 
@@ -11,7 +12,10 @@ static void wait_change(int *word, int value) {
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) return;
         htp_machine_pause();
     }
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) qurt_futex_wait(word, value);
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) {
+        qurt_futex_wait(word, value);
+        if (!NPU_GUARD(POOL_RECHECK)) break;
+    }
 }
 
 static void run_part(htp_pool *pool, unsigned thread) {
@@ -56,7 +60,7 @@ void htp_pool_run(htp_pool *pool, htp_pool_fn *fn, void *job, unsigned parts) {
     give_task(pool);
     run_part(pool, 0);
     uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
-    wait_task(pool);
+    if (NPU_GUARD(POOL_WAIT)) wait_task(pool);
     if (HTP_TRACED(trace)) htp_trace_add(trace, NPU_TRACE_FENCE, begin, 0);
 }
 

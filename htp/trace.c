@@ -1,6 +1,7 @@
 #include "htp/trace.h"
 
 #include "htp/memory.h"
+#include "wire/guard.h"
 
 void htp_trace_span(htp_trace *t, npu_trace_kind kind, uint64_t begin, uint64_t end, uint32_t amount) {
     if (t->written - __atomic_load_n(&t->ring->read, __ATOMIC_ACQUIRE) >= t->capacity) {
@@ -37,11 +38,12 @@ void htp_tracer_publish(htp_tracer *tracer) {
         uint32_t first = t->flushed & (t->capacity - 1), n = t->written - t->flushed;
         if (n > t->capacity) n = t->capacity; /* |read| is the host's, which may have moved it anywhere meanwhile */
         uint32_t straight = n < t->capacity - first ? n : t->capacity - first;
-        htp_memory_refresh(t->events + first, (uint64_t)straight * sizeof *t->events);
-        htp_memory_refresh(t->events, (uint64_t)(n - straight) * sizeof *t->events);
+        if (NPU_GUARD(FLUSH_TRACE_EVENTS))
+            htp_memory_refresh(t->events + first, (uint64_t)straight * sizeof *t->events);
+        if (NPU_GUARD(FLUSH_TRACE_START)) htp_memory_refresh(t->events, (uint64_t)(n - straight) * sizeof *t->events);
         t->flushed = t->written;
         t->ring->dropped = t->dropped;
         __atomic_store_n(&t->ring->written, t->written, __ATOMIC_RELEASE);
-        htp_memory_refresh(t->ring, sizeof *t->ring);
+        if (NPU_GUARD(FLUSH_TRACE_RING)) htp_memory_refresh(t->ring, sizeof *t->ring);
     }
 }

@@ -1,17 +1,22 @@
 """The NPU program under strict emulation (docs/strict.md): conform and small models, byte for byte, with no violation.
 
-  python tests/hexagon_strict.py conform|tiny|overhead N [SEED…]
+  python tests/hexagon_strict.py conform|tiny|devices|overhead N [SEED…]
+  python tests/hexagon_strict.py mutants HEXAGON_OPS_STRICT
 
 conform: N random ops a seed, tiny: every N-th small model; each seed with the next row of a matrix of device settings.
+devices: models split by layers over 2 to N devices, whose bytes are those of one.
+mutants: a few safeguards of the NPU program are left out (wire/npu_safeguards.def); HEXAGON_OPS_STRICT must fail, by the
+right violation. All of them: `make mutants`.
 overhead: strict mode takes at most 30 times the CPU time of the plain emulator, for one conversation of N tokens. NPU_SEED
 sets the seed."""
 import os
 import pathlib
 import resource
+import subprocess
 import sys
 import tempfile
 
-from npu_test import model, run_npu
+from npu_test import model, run_npu, shared
 
 STRICT = ["--npu-target", "hexagon", "--driver", "sim-strict"]
 # The first row is the plain device; chances of eviction and of a pause grow.
@@ -61,6 +66,23 @@ def tiny(every, seeds):
         print(f"seed {seed}, {MATRIX[row % len(MATRIX)]}: {len(chosen)} models", flush=True)
 
 
+PLACES = ["0:0", "0:1", "1:0", "1:1", "0:2", "0:3", "1:2", "1:3"]
+
+
+def devices(most, seeds):
+    cases = ["llama-tied-q4_1", "gemma3-w16-q4_k_m"]
+    ids = ",".join(str(1 + k * 7 % 90) for k in range(40))
+    with tempfile.TemporaryDirectory() as name:
+        for row, seed in enumerate(seeds):
+            path, out = shared("refs/a/" + cases[row % 2]) / "model.gguf", pathlib.Path(name) / "o.f32"
+            words = ["logits", "-m", str(path), "--ids", ids, "--greedy", "4", "-o", str(out)]
+            n, want = 2 + int(seed) % (most - 1), (run_npu(*words, text=True).stdout, out.read_bytes())
+            got = run_npu(*words, *STRICT, "--npu-devices", ",".join(PLACES[:n]), "--split", "layer", "--emu", "cdsps=2",
+                          *settings(seed, 2 * row), text=True, timeout=1200).stdout, out.read_bytes()
+            assert got == want, (path, n, seed)
+            print(f"seed {seed}, {MATRIX[2 * row % len(MATRIX)]}: {cases[row % 2]} on {n} devices", flush=True)
+
+
 def overhead(tokens):
     used, text = [], []
     for driver in ("sim", "sim-strict"):
@@ -74,12 +96,23 @@ def overhead(tokens):
     assert used[1] <= 30 * used[0]
 
 
+def mutants(program):
+    for name, kind in [("REFRESH_ROW_IDS", "stale_read"), ("REFRESH_FENCE", "stale_read"), ("DMA_POP_WAIT", "dma_"),
+                       ("PIPE_LOADS_POPPED", "dma_"), ("PIPE_DRAINED", "dma_left")]:
+        done = subprocess.run([program], env=dict(os.environ, NPU_HEX_DRIVER="sim-strict", NPU_MUTANT=name), text=True,
+                              capture_output=True, timeout=300)
+        assert done.returncode and kind in done.stdout + done.stderr, (name, done.returncode, done.stderr[-2000:])
+        print(f"{name}: missed")
+
+
 def main():
     what, n, seeds = sys.argv[1], sys.argv[2], [os.environ.get("NPU_SEED")] if "NPU_SEED" in os.environ else sys.argv[3:]
-    if what == "conform":
+    if what == "mutants":
+        mutants(n)
+    elif what == "conform":
         conform(n, seeds)
-    elif what == "tiny":
-        tiny(int(n), seeds)
+    elif what in ("tiny", "devices"):
+        (tiny if what == "tiny" else devices)(int(n), seeds)
     else:
         overhead(n)
 

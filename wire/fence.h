@@ -14,6 +14,8 @@
 
 #include <stdint.h>
 
+#include "wire/guard.h"
+
 enum {
     NPU_FENCE_SLOTS = 8,      /* devices of a group */
     NPU_FENCE_MOST = 1 << 16, /* numbers that one batch may take */
@@ -26,7 +28,7 @@ typedef struct npu_fence {
 } npu_fence;
 
 static inline int npu_fence_reached(uint32_t sequence, uint32_t wanted) {
-    return (int32_t)(sequence - wanted) >= 0;
+    return NPU_GUARD(FENCE_SIGNED_COMPARE) ? (int32_t)(sequence - wanted) >= 0 : sequence >= wanted;
 }
 
 /* What a device does before op |op| of an image, or after the last one when |op| is their number; entries in that

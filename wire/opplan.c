@@ -1,6 +1,7 @@
 /* The table of op plan families and what they share. */
 #include "wire/opplan.h"
 
+#include "wire/guard.h"
 #include "wire/format.h"
 #include "wire/image.h"
 #include "wire/op_check.h"
@@ -64,10 +65,10 @@ static uint64_t slot_bytes(npu_kernel_rows *k, const npu_opplan_streams *streams
     uint64_t slot = 0;
     if (k->columns >= 1u << 24) return 0;
     for (unsigned i = 0; i < NPU_ROWS_IN; i++) {
-        k->in_bytes[i] = npu_round_up(k->columns * streams->in[i], NPU_VECTOR_BYTES);
+        k->in_bytes[i] = NPU_GUARD_UP(ROUND_SLOT_IN, k->columns * streams->in[i], NPU_VECTOR_BYTES);
         slot += k->in_bytes[i];
     }
-    k->out_bytes = npu_round_up(k->columns * streams->out, NPU_VECTOR_BYTES);
+    k->out_bytes = NPU_GUARD_UP(ROUND_SLOT_OUT, k->columns * streams->out, NPU_VECTOR_BYTES);
     return slot + k->out_bytes;
 }
 
@@ -76,7 +77,7 @@ const char *npu_opplan_rows_fit(npu_kernel_rows *k, const npu_hw *hw, uint64_t r
     enum { UNIT = 8192 };
     k->head.kernel = 1;
     k->columns = !streams->whole && row_values > UNIT ? UNIT : row_values;
-    k->units = (row_values + k->columns - 1) / k->columns;
+    k->units = NPU_GUARD_CEIL(ROUND_ROW_PIECES, row_values, k->columns);
     uint64_t units = rows * k->units, slot = slot_bytes(k, streams);
     if (!slot) return too_long;
     k->head.threads = units < hw->threads ? (uint32_t)(units ? units : 1) : hw->threads;

@@ -1,6 +1,7 @@
 /* Op plans of element-wise ops: one and two operands, GLU. Units are pieces of rows. */
 #include "wire/opplan.h"
 
+#include "wire/guard.h"
 #include "wire/image.h"
 
 #define SRC(i) npu_opplan_operand(op, tensors, (i))
@@ -18,7 +19,8 @@ const char *npu_opplan_binary(const npu_op *op, const npu_tensor *tensors, const
     int repeats = short_row != n && short_row != 1;
     const npu_opplan_streams s = {{4, 4}, 4, repeats};
     /* Whole vectors at any place: up to two vectors behind the row. */
-    if (repeats && n < 1u << 24) k->work_bytes = npu_round_up(n * 4, NPU_VECTOR_BYTES) + 2 * NPU_VECTOR_BYTES;
+    if (repeats && n < 1u << 24)
+        k->work_bytes = NPU_GUARD_UP(ROUND_REPEATED, n * 4, NPU_VECTOR_BYTES) + 2 * NPU_VECTOR_BYTES;
     const char *why_not = npu_opplan_rows_fit(k, hw, npu_tensor_rows(DST), n, &s);
     k->head.kernel = short_row == n ? 1 : repeats ? 3 : 2;
     return why_not;

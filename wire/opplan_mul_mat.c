@@ -2,6 +2,7 @@
  * the file. */
 #include "wire/opplan.h"
 
+#include "wire/guard.h"
 #include "wire/format.h"
 #include "wire/image.h"
 
@@ -45,15 +46,15 @@ static uint32_t rows_of_unit(const npu_hw *hw, uint32_t row_bytes) {
 static uint32_t weight_slot(npu_kernel_mul_mat *k, const npu_hw *hw, const npu_tensor *w, uint32_t *units) {
     uint32_t rows = NPU_TILE_ROWS, bytes;
     if (is_float(w)) {
-        uint32_t row_bytes = npu_round_up(w->ne[0] * (uint32_t)w->nb[0], NPU_VECTOR_BYTES);
+        uint32_t row_bytes = NPU_GUARD_UP(ROUND_PLAIN_ROW, w->ne[0] * (uint32_t)w->nb[0], NPU_VECTOR_BYTES);
         rows = rows_of_unit(hw, row_bytes);
         if (!k->unit_rows || rows < k->unit_rows) k->unit_rows = rows;
         bytes = rows * row_bytes;
     } else {
-        k->records_at = npu_round_up(w->ne[0], NPU_VECTOR_BYTES);
+        k->records_at = NPU_GUARD_UP(ROUND_CODES, w->ne[0], NPU_VECTOR_BYTES);
         bytes = npu_image_row_tile_bytes(npu_image_format_of(w->type), w->ne[0]);
     }
-    *units += (w->ne[1] + rows - 1) / rows;
+    *units += NPU_GUARD_CEIL(ROUND_PLANNED_UNITS, w->ne[1], rows);
     return bytes + NPU_VECTOR_BYTES; /* and its bias */
 }
 
@@ -80,10 +81,10 @@ static const char *fit(npu_kernel_mul_mat *k, const npu_hw *hw, uint32_t m) {
 
 /* A quantised row of x: codes, then a record of 16 bytes a block, in whole vectors of 32 blocks; then its numbers. */
 static void place_activations(npu_kernel_mul_mat *k, uint32_t values) {
-    if (k->records_at) k->act_row_bytes = k->records_at + npu_round_up(values / 32, 32) * 16;
+    if (k->records_at) k->act_row_bytes = k->records_at + NPU_GUARD_UP(ROUND_RECORDS, values / 32, 32) * 16;
     if (!k->unit_rows) return;
     k->numbers_at = k->act_row_bytes;
-    k->act_row_bytes += npu_round_up(values * 4, NPU_VECTOR_BYTES);
+    k->act_row_bytes += NPU_GUARD_UP(ROUND_NUMBERS, values * 4, NPU_VECTOR_BYTES);
 }
 
 const char *npu_opplan_mul_mat(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel) {
@@ -110,7 +111,7 @@ const char *npu_opplan_mul_mat(const npu_op *op, const npu_tensor *tensors, cons
     if (m > units) units = m;
     k->head.kernel = 1;
     k->head.threads = units < hw->threads ? units : hw->threads;
-    k->x_slot_bytes = npu_round_up(x->ne[0] * 4, NPU_VECTOR_BYTES);
+    k->x_slot_bytes = NPU_GUARD_UP(ROUND_X_SLOT, x->ne[0] * 4, NPU_VECTOR_BYTES);
     place_activations(k, x->ne[0]);
     return fit(k, hw, m);
 }

@@ -1,6 +1,7 @@
 /* Op plans of ops that see a whole row at once: norms, softmax, sums, sorting. */
 #include "wire/opplan.h"
 
+#include "wire/guard.h"
 #include "wire/format.h"
 #include "wire/image.h"
 
@@ -19,8 +20,9 @@ const char *npu_opplan_soft_max(const npu_op *op, const npu_tensor *tensors, con
     const npu_opplan_streams s = {{4, mask ? mask->type == NPU_TYPE_F16 ? 2 : 4 : 0}, 4, 1};
     if (SRC(0)->ne[0] > 1 << 24) return "a row is too long for the NPU's local memory";
     if (SRC(0)->ne[2] > NPU_SCRATCH_BYTES / 8) return "softmax of too many heads";
-    k->head.scratch_shared_bytes = npu_round_up(SRC(0)->ne[2] * 4, NPU_VECTOR_BYTES);
-    if (mask && mask->type == NPU_TYPE_F16) k->work_bytes = npu_round_up(SRC(0)->ne[0], 32) * 4; /* as f32 */
+    k->head.scratch_shared_bytes = NPU_GUARD_UP(ROUND_SLOPES, SRC(0)->ne[2] * 4, NPU_VECTOR_BYTES);
+    if (mask && mask->type == NPU_TYPE_F16)
+        k->work_bytes = NPU_GUARD_UP(ROUND_WIDE_MASK, SRC(0)->ne[0], 32) * 4; /* as f32 */
     return npu_opplan_rows_fit(k, hw, npu_tensor_rows(SRC(0)), SRC(0)->ne[0], &s);
 }
 
@@ -35,6 +37,6 @@ const char *npu_opplan_argsort(const npu_op *op, const npu_tensor *tensors, cons
     const npu_opplan_streams s = {{4}, 4, 1};
     uint32_t n = SRC(0)->ne[0];
     if (n > NPU_SCRATCH_BYTES / 12 - NPU_VECTOR_BYTES) return "a row is too long for the scratch memory";
-    k->head.scratch_thread_bytes = 3 * npu_round_up(n * 4, NPU_VECTOR_BYTES);
+    k->head.scratch_thread_bytes = 3 * NPU_GUARD_UP(ROUND_SORT_LISTS, n * 4, NPU_VECTOR_BYTES);
     return npu_opplan_rows_fit(k, hw, npu_tensor_rows(SRC(0)), n, &s);
 }

@@ -10,6 +10,7 @@
 #include "wire/alibi.h"
 #include "wire/image.h"
 #include "wire/format.h"
+#include "wire/guard.h"
 #include "wire/op_check.h"
 
 enum { BLOCK = 32, CHUNK = 1024 };
@@ -188,7 +189,7 @@ static void finish(attn_thread *t) {
     for (uint32_t r = 0; r < t->n_rows; r++)
         htp_dma_push_2d(t->dma, a->o->dst_data[0] + (t->first_row + r) * y->nb[2] + t->kv * group * y->nb[1],
                         t->totals + r * group * width, a->dv * 4, group, y->nb[1], width * NPU_VECTOR_BYTES);
-    for (uint32_t r = 0; r < t->n_rows; r++) htp_dma_pop(t->dma);
+    for (uint32_t r = 0; r < t->n_rows && NPU_GUARD(ATTN_STORES_POPPED); r++) htp_dma_pop(t->dma);
 }
 
 /* Rows that share their first cell, all heads of one KV head. */
@@ -238,7 +239,7 @@ static void run_tasks(void *job, unsigned thread) {
 /* A private copy of the spans. 0 when one leaves the cache or the mask. */
 static int take_spans(htp_op *o, uint32_t rows, int32_t *spans) {
     uint32_t most = o->src_data[4] ? o->src[4].ne[0] : INT32_MAX;
-    htp_op_refresh(o, o->src_data[3], (rows - 1) * o->src[3].nb[1] + 8);
+    if (NPU_GUARD(REFRESH_SPANS)) htp_op_refresh(o, o->src_data[3], (rows - 1) * o->src[3].nb[1] + 8);
     for (uint32_t row = 0; row < rows; row++) {
         int32_t *s = spans + 2 * (uint64_t)row;
         htp_copy(s, o->src_data[3] + row * o->src[3].nb[1], 8);
@@ -255,16 +256,16 @@ void htp_flash_attn(htp_op *o) {
     const npu_tensor *q = &o->src[0];
     attn a = {.o = o, .k = o->kernel, .d = q->ne[0], .dv = o->src[2].ne[0], .rows = q->ne[2]};
     int32_t *spans = (int32_t *)htp_op_shared_scratch(o);
-    float *slopes = (float *)(spans + npu_round_up(a.rows * 2, 32));
+    float *slopes = (float *)(spans + NPU_GUARD_UP(ROUND_SPANS_BEFORE_SLOPES, a.rows * 2, 32));
     a.spans = spans;
     a.slopes = slopes;
     a.k_width = (a.d + 31) / 32;
     a.v_width = (a.dv + 31) / 32;
     if (!take_spans(o, a.rows, spans)) return;
     for (uint32_t h = 0; h < q->ne[1]; h++) slopes[h] = npu_alibi_slope(&p->alibi, p->max_bias, h, q->ne[1]);
-    for (uint32_t row = 0; row < a.rows; row++)
+    for (uint32_t row = 0; row < a.rows && NPU_GUARD(REFRESH_QUERIES); row++)
         htp_op_refresh(o, o->src_data[0] + row * q->nb[2], (q->ne[1] - 1) * q->nb[1] + a.d * 4);
-    if (o->src_data[5]) htp_op_refresh(o, o->src_data[5], (uint64_t)o->src[5].ne[0] * 4);
-    a.tasks = (a.rows + a.k->rows - 1) / a.k->rows * o->src[1].ne[1];
+    if (o->src_data[5] && NPU_GUARD(REFRESH_SINKS)) htp_op_refresh(o, o->src_data[5], (uint64_t)o->src[5].ne[0] * 4);
+    a.tasks = NPU_GUARD_CEIL(ROUND_ATTN_TASKS, a.rows, a.k->rows) * o->src[1].ne[1];
     htp_pool_run(&o->session->pool, run_tasks, &a, a.k->head.threads);
 }

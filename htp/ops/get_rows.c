@@ -5,6 +5,7 @@
 #include "htp/op.h"
 
 #include "wire/format.h"
+#include "wire/guard.h"
 #include "wire/image.h"
 
 /* --- rows as they lie in a file --- */
@@ -40,7 +41,7 @@ typedef struct lists {
 static uint32_t list_at(const npu_image_format *f, npu_image_plane plane, uint32_t k) {
     uint32_t at = 0;
     for (uint32_t p = 0; p < plane; p++)
-        at += npu_round_up(npu_image_vectors(f, (npu_image_plane)p, k) * 4, NPU_VECTOR_BYTES);
+        at += NPU_GUARD_UP(ROUND_LISTS, npu_image_vectors(f, (npu_image_plane)p, k) * 4, NPU_VECTOR_BYTES);
     return at;
 }
 
@@ -160,6 +161,6 @@ void htp_get_rows(htp_op *o) {
     r.load = tiles ? load_lists : load_row;
     r.compute = tiles ? dequantise : convert;
     r.store = store;
-    htp_op_refresh(o, o->src_data[1], r.rows * 4);
+    if (NPU_GUARD(REFRESH_ROW_IDS)) htp_op_refresh(o, o->src_data[1], r.rows * 4);
     htp_rows_run(&r);
 }

@@ -4,6 +4,7 @@
 #include "htp/op.h"
 
 #include "wire/format.h"
+#include "wire/guard.h"
 #include "wire/op_check.h"
 
 /* Elements that follow each other in one row. */
@@ -120,7 +121,7 @@ void htp_move(htp_op *o) {
     const npu_tensor *y = &o->dst[0];
     htp_rows r = {.o = o, .k = o->kernel};
     r.row_values = r.k->columns;
-    r.rows = (y->ne[0] * npu_tensor_rows(y) + r.k->columns - 1) / r.k->columns;
+    r.rows = NPU_GUARD_CEIL(ROUND_MOVE_UNITS, y->ne[0] * npu_tensor_rows(y), r.k->columns);
     r.load = load, r.compute = convert, r.store = store;
     htp_rows_run(&r);
 }

@@ -14,6 +14,7 @@
 #include "htp/op.h"
 
 #include "wire/format.h"
+#include "wire/guard.h"
 #include "wire/image.h"
 
 /* One weight: units from first_unit on are its own. */
@@ -76,7 +77,7 @@ static uint32_t store_none(void *job, uint64_t row, uint32_t slot) {
 static void quantise_rows(void *job, unsigned thread) {
     const mul_mat *m = job;
     mul_mat_thread t = {m, &m->o->session->dma[thread], htp_op_vtcm(m->o, thread), thread};
-    uint32_t each = (m->rows + m->k->head.threads - 1) / m->k->head.threads, first = thread * each;
+    uint32_t each = NPU_GUARD_CEIL(ROUND_QUANTISE_ROWS, m->rows, m->k->head.threads), first = thread * each;
     htp_pipe pipe = {t.dma,  &t,       m->k->head.depth, first, first + each < m->rows ? first + each : m->rows,
                      load_x, quantise, store_none};
     if (first < pipe.end) htp_pipe_run(&pipe);
@@ -224,7 +225,7 @@ void htp_mul_mat(htp_op *o) {
         if (!o->src_data[1 + i]) continue;
         int tiles = w->layout == NPU_LAYOUT_TILES;
         m.w[i].unit_rows = tiles ? NPU_TILE_ROWS : m.k->unit_rows;
-        m.w[i].units = (w->ne[1] + m.w[i].unit_rows - 1) / m.w[i].unit_rows;
+        m.w[i].units = NPU_GUARD_CEIL(ROUND_WEIGHT_UNITS, w->ne[1], m.w[i].unit_rows);
         if (tiles) {
             m.w[i].image = npu_image_format_of(w->type);
             m.w[i].row_tile_bytes = npu_image_row_tile_bytes(m.w[i].image, m.k_values);

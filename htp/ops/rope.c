@@ -2,6 +2,8 @@
 #include "htp/hvx/hvx_math.h"
 #include "htp/op.h"
 
+#include "wire/guard.h"
+
 static uint32_t load_nothing(const htp_rows *r, const htp_unit *u, htp_dma *dma, uint8_t *const in[2]) {
     (void)r, (void)u, (void)dma, (void)in;
     return 0;
@@ -28,8 +30,8 @@ void htp_rope_table(htp_op *o) {
     r.load = load_nothing;
     r.compute = make_table;
     r.out_value_bytes = 4;
-    htp_op_refresh(o, o->src_data[0], r.rows * 4);
-    htp_op_refresh(o, o->src_data[1], (uint64_t)o->src[1].ne[0] * 4);
+    if (NPU_GUARD(REFRESH_POSITIONS)) htp_op_refresh(o, o->src_data[0], r.rows * 4);
+    if (NPU_GUARD(REFRESH_FREQS)) htp_op_refresh(o, o->src_data[1], (uint64_t)o->src[1].ne[0] * 4);
     htp_rows_run(&r);
 }
 

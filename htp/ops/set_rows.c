@@ -2,6 +2,8 @@
 #include "htp/hvx/hvx_convert.h"
 #include "htp/op.h"
 
+#include "wire/guard.h"
+
 static void convert(const htp_rows *r, const htp_unit *u, const uint8_t *const in[NPU_ROWS_IN], uint8_t *out,
                     uint8_t *work) {
     (void)work;
@@ -24,6 +26,6 @@ static uint32_t load_row(const htp_rows *r, const htp_unit *u, htp_dma *dma, uin
 void htp_set_rows(htp_op *o) {
     htp_rows r = {.o = o, .k = o->kernel, .rows = o->src[0].ne[1], .row_values = o->src[0].ne[0]};
     r.load = load_row, r.compute = convert, r.store = store_cell;
-    htp_op_refresh(o, o->src_data[1], r.rows * 4);
+    if (NPU_GUARD(REFRESH_CELLS)) htp_op_refresh(o, o->src_data[1], r.rows * 4);
     htp_rows_run(&r);
 }

@@ -5,6 +5,7 @@
 
 #include "wire/alibi.h"
 #include "wire/format.h"
+#include "wire/guard.h"
 
 #define HOT __attribute__((noinline)) static
 
@@ -90,7 +91,8 @@ void htp_soft_max(htp_op *o) {
     if (o->src_data[1] && o->src[1].type == NPU_TYPE_F16) r.in_value_bytes[1] = 2;
     for (uint32_t h = 0; h < o->dst[0].ne[2]; h++)
         slopes[h] = npu_alibi_slope(&p->alibi, p->max_bias, h, o->src[0].ne[2]);
-    if (o->src_data[2]) htp_op_refresh(o, o->src_data[2], (uint64_t)o->src[2].ne[0] * 4);
+    if (o->src_data[2] && NPU_GUARD(REFRESH_SOFT_MAX_SINKS))
+        htp_op_refresh(o, o->src_data[2], (uint64_t)o->src[2].ne[0] * 4);
     r.compute = softmax;
     htp_rows_run(&r);
 }

@@ -263,6 +263,18 @@ static void mul_mat_mixed(void **state) {
     }
 }
 
+/* Rows of the result so far apart that old chips' DMA can't count it, and more of them than it has descriptors. */
+static void mul_mat_far_rows(void **state) {
+    (void)state;
+    for (uint32_t m = 3; m < 150; m += 97) {
+        begin(m, NPU_OP_MUL_MAT);
+        f.op.src[0] = add(NPU_TYPE_F32, 64, m, 1, 0);
+        f.op.src[1] = add_weight(NPU_TYPE_Q4_0, 64, 300);
+        f.op.dst[0] = add(NPU_TYPE_F32, 300, m, 1, 66000);
+        run(NPU_OK);
+    }
+}
+
 /* Matrices of x by matrices of a weight of plain numbers, which serve several of them. */
 static void mul_mat_batched(void **state) {
     (void)state;
@@ -369,9 +381,16 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rms_norm), cmocka_unit_test(elementwise),   cmocka_unit_test(rows),
-        cmocka_unit_test(mul_mat),  cmocka_unit_test(mul_mat_mixed), cmocka_unit_test(mul_mat_batched),
-        cmocka_unit_test(rope),     cmocka_unit_test(flash_attn),    cmocka_unit_test(gemv),
+        cmocka_unit_test(rms_norm),
+        cmocka_unit_test(elementwise),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(mul_mat),
+        cmocka_unit_test(mul_mat_mixed),
+        cmocka_unit_test(mul_mat_batched),
+        cmocka_unit_test(mul_mat_far_rows),
+        cmocka_unit_test(rope),
+        cmocka_unit_test(flash_attn),
+        cmocka_unit_test(gemv),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -43,16 +43,20 @@ int emu_strict_start(struct emu_session *session) {
     return wanted ? emu_session_ask(session, &message, emu.clocks_fd) : 0;
 }
 
+static void raise_to(_Atomic uint32_t *known, uint32_t epoch) {
+    uint32_t now = atomic_load(known);
+    while ((int32_t)(epoch - now) > 0 && !atomic_compare_exchange_weak(known, &now, epoch)) continue;
+}
+
 void emu_strict_answered(const struct emu_session *session) {
     uint32_t agent = (uint32_t)session->effective_domain % EMU_AGENTS;
     struct emu_clocks *c = emu.clocks;
     if (!c || session->driver != EMU_DRIVER_SIM) return;
-    for (uint32_t i = 0; i < EMU_AGENTS; i++) {
-        // What the device writes after its answer has the epoch it is in now.
-        uint32_t theirs = atomic_load(&c->known[agent][i]) - (i == agent), ours = atomic_load(&c->known[HOST][i]);
-        while ((int32_t)(theirs - ours) > 0 && !atomic_compare_exchange_weak(&c->known[HOST][i], &ours, theirs))
-            continue;
-    }
+    // What the device writes after its answer has the epoch it is in now. That first: what it knows of others may be
+    // newer, never older.
+    raise_to(&c->known[HOST][agent], atomic_load(&c->known[agent][agent]) - 1);
+    for (uint32_t i = 0; i < EMU_AGENTS; i++)
+        if (i != agent) raise_to(&c->known[HOST][i], atomic_load(&c->known[agent][i]));
 }
 
 static size_t lines_of(size_t bytes) {

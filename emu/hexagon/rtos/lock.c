@@ -241,12 +241,19 @@ EMU_API unsigned int qurt_anysignal_clear(qurt_anysignal_t *s, unsigned int mask
 
 // --- lines of memory that devices share: the kernel knows a word of a shared file by the file ---
 
+static word *shared_word(const void *line) {
+    if (emu_strict_cache()) return (word *)(void *)emu_strict_memory((uintptr_t)line, sizeof(word), EMU_READ, false);
+    return (word *)(uintptr_t)line;
+}
+
 EMU_API void npu_emu_line_wait(const void *line, uint32_t value, uint32_t timeout_us) {
-    emu_futex_wait((word *)(uintptr_t)line, value, emu_deadline_us(timeout_us));
+    emu_strict_step(EMU_STEP_LOCK);
+    emu_futex_wait(shared_word(line), value, emu_deadline_us(timeout_us));
 }
 
 EMU_API void npu_emu_line_wake(const void *line) {
-    emu_futex_wake((word *)(uintptr_t)line, INT_MAX);
+    emu_strict_step(EMU_STEP_LOCK);
+    emu_futex_wake(shared_word(line), INT_MAX);
 }
 
 // --- futex ---

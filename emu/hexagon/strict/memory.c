@@ -328,17 +328,31 @@ static void make_dirty(struct view *v, uint32_t line) {
     m.recent[m.dirtied++ % RECENT].line = line;
 }
 
-// Before the store. An atomic one is a step of synchronisation: there an early eviction is likely.
+// What was stored there before leaves the cache now, and somebody may look at it before the rest comes.
+static void evict_early(struct view *v, uint32_t line) {
+    pthread_mutex_lock(&m.lock);
+    if (v->dirty[line] && writer_of(v, line) == v->seen[line]) {
+        write_back(v, line);
+        emu_count(EMU_COUNT_EVICTIONS, 1);
+    }
+    pthread_mutex_unlock(&m.lock);
+    emu_strict_step(EMU_STEP_CACHE);
+}
+
+// Before the store.
 void emu_strict_write(uintptr_t address, size_t bytes, bool atomic) {
     uint64_t offset;
-    uint32_t chance = atomic && emu_block->strict.evict ? 250 : emu_block->strict.evict;
+    uint32_t chance = emu_block->strict.evict;
     struct view *v = view_at(address, &offset);
     if (!v || bytes > v->bytes - offset) {
         outside(address, bytes, "writes");
         return;
     }
     for (uint64_t line = offset / line_bytes(); line * line_bytes() < offset + bytes; line++) {
-        if (v->dirty[line]) continue;
+        if (v->dirty[line]) {
+            if (atomic && chance && !emu_strict_random(4)) evict_early(v, (uint32_t)line);
+            continue;
+        }
         pthread_mutex_lock(&m.lock);
         if (!v->dirty[line]) make_dirty(v, (uint32_t)line);
         pthread_mutex_unlock(&m.lock);

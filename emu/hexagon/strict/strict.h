@@ -52,6 +52,13 @@ static inline void emu_strict_clean(uint64_t address, uint64_t bytes, bool clean
 static inline void emu_strict_clean_all(bool invalidate) {
     (void)invalidate;
 }
+static inline uint8_t *emu_strict_memory(uint64_t address, uint64_t bytes, enum emu_access access, bool check) {
+    (void)bytes, (void)access, (void)check;
+    return (uint8_t *)(uintptr_t)address;
+}
+static inline void emu_strict_dma_drained(const char *when) {
+    (void)when;
+}
 static inline void emu_strict_line(uint64_t address, bool clean, bool invalidate) {
     (void)address, (void)clean, (void)invalidate;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "target/hexagon/hexagon_session_internal.h"
+#include "wire/guard.h"
 
 npu_status npu_hex_buffer_alloc(npu_hex_session *s, uint64_t bytes, bool pinned, npu_hex_buffer **out, npu_error *err) {
     const npu_hex_driver *d = s->driver;
@@ -64,14 +65,15 @@ static void drop_buffer(npu_hex_session *s, npu_hex_buffer *b) {
     *at = b->next;
     bool lost = s->lost != NPU_OK;
     for (uint32_t i = 0; i < b->n_others; i++) lost |= b->others[i]->lost != NPU_OK;
-    if (lost) {
+    if (lost && NPU_GUARD(DRIVER_QUARANTINE)) {
         b->next = s->quarantine;
         s->quarantine = b;
         return;
     }
     /* The NPU program drops its own mapping first: address space may come back only then. */
     npu_rpc_munmap drop = {.fd = b->fd};
-    if (s->started) npu_hex_rpc(s->driver, s->handle, NPU_RPC_MUNMAP, &drop, sizeof drop, NULL, 0);
+    if (s->started && NPU_GUARD(DRIVER_UNMAP_FIRST))
+        npu_hex_rpc(s->driver, s->handle, NPU_RPC_MUNMAP, &drop, sizeof drop, NULL, 0);
     for (uint32_t i = 0; i < b->n_others; i++)
         if (b->others[i]->started)
             npu_hex_rpc(s->driver, b->others[i]->handle, NPU_RPC_MUNMAP, &drop, sizeof drop, NULL, 0);

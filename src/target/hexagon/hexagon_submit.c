@@ -4,12 +4,14 @@
 
 #include "base/clock.h"
 #include "target/hexagon/hexagon_session_internal.h"
+#include "wire/guard.h"
 
 static uint64_t now_us(void) {
     return npu_clock_ns() / 1000;
 }
 
 static npu_status lose(npu_hex_session *s, npu_status status) {
+    if (!NPU_GUARD(DRIVER_LOST)) return status;
     s->lost = status == NPU_TIMEOUT ? NPU_TIMEOUT : NPU_DEVICE_LOST;
     return s->lost;
 }
@@ -35,7 +37,8 @@ static bool is_of_peers(uint32_t code) {
 /* Nothing is believed that does not fit to the request it answers. */
 static npu_status take_answer(npu_hex_session *s, const npu_wire_response *a, uint32_t bytes, npu_error *err) {
     if (bytes != sizeof *a || a->magic != NPU_WIRE_MAGIC || a->version != NPU_WIRE_VERSION ||
-        a->kind != NPU_WIRE_BATCH || a->sequence != s->answered + 1 || a->sequence > s->sent)
+        a->kind != NPU_WIRE_BATCH || (a->sequence != s->answered + 1 && NPU_GUARD(DRIVER_SEQUENCE)) ||
+        a->sequence > s->sent)
         return bad_answer(s, err);
     uint32_t slot = a->sequence % NPU_HEX_DEPTH;
     if (a->code >= sizeof codes / sizeof codes[0] || !codes[a->code].name || a->op < NPU_WIRE_NO_OP ||
@@ -105,7 +108,8 @@ static npu_status send(npu_hex_session *s, const npu_wire_request *r, npu_error 
 
 npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t *sequence, npu_error *err) {
     if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "the Hexagon session is lost");
-    while (s->sent - s->answered >= NPU_HEX_DEPTH) NPU_TRY(need_answer(s, now_us() + s->timeout_us, err));
+    while (s->sent - s->answered >= NPU_HEX_DEPTH && NPU_GUARD(DRIVER_DEPTH))
+        NPU_TRY(need_answer(s, now_us() + s->timeout_us, err));
     npu_wire_request r = {.magic = NPU_WIRE_MAGIC,
                           .version = NPU_WIRE_VERSION,
                           .kind = NPU_WIRE_BATCH,

@@ -6,6 +6,7 @@
 
 #include "base/cpu.h"
 #include "target/gemv_helper.h"
+#include "wire/guard.h"
 
 static npu_hex_target *of(npu_target *target) {
     return (npu_hex_target *)(void *)target;
@@ -127,7 +128,7 @@ static npu_status hex_submit(npu_target *target, const npu_batch *batch, npu_eve
     if (t->set.n > 1) return npu_hex_group_submit(t, batch, event, err);
     /* Images that are not kept share their place: the one before must have been read. How it ended is its own wait's
      * matter. */
-    if (!batch->image_id && t->unkept) (void)npu_hex_wait(t->session, t->unkept, NULL);
+    if (!batch->image_id && t->unkept && NPU_GUARD(DRIVER_UNKEPT_WAIT)) (void)npu_hex_wait(t->session, t->unkept, NULL);
     NPU_TRY(npu_hex_lower(t, batch, &images, &n, err));
     event->session = t->session_id;
     for (uint32_t i = 0; i < n; i++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "wire/format.h"
+#include "wire/guard.h"
 
 typedef struct item {
     npu_weight w;
@@ -106,7 +107,7 @@ static npu_status collect_layer(items *list, const npu_hex_target *t, unsigned l
 }
 
 static uint64_t aligned(uint64_t bytes) {
-    return (bytes + 127) & ~127ull;
+    return NPU_GUARD(DRIVER_WEIGHT_ALIGN) ? (bytes + 127) & ~127ull : bytes;
 }
 
 /* Places items from |from| on in one new buffer, as many as fit. */

@@ -56,6 +56,7 @@ void npu_emu_low_free(void *memory);
 // Marks a point of the program by name ("op", …), so that a fault can be set on its n-th passing.
 void npu_emu_event(const char *name);
 
+// Event "fence": this device is about to signal or to wait; strict mode wants no transfer under way then.
 // The same for event "op", with what strict mode's reports say of it; |name| stays.
 void npu_emu_op(uint32_t index, const char *name);
 
