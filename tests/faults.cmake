@@ -1,6 +1,6 @@
 # Faults by catalogue (tests/faults/NAME.json): ten rows of each, all in the full tier. tests/faults.py has the rest.
 add_executable(faults_tool faults_tool.c)
-target_include_directories(faults_tool PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(faults_tool PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
 target_link_libraries(faults_tool PRIVATE npu_static npu_flags)
 if(NOT NPU_SANITIZE)
   add_library(fail_malloc MODULE support/fail_malloc.c)

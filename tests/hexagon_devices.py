@@ -66,6 +66,11 @@ def barriers(folder):
         (none, one_moves), (count, two_move) = told
         assert none == 0 and 0 < count <= 4 * layers + 1, told
         assert two_move < one_moves * 1.15, f"devices read the same weights: {told}"
+        done = run_npu("bench", "-m", path, "--estimate", *HEXAGON, "--json", text=True)
+        speed = json.loads(done.stdout)
+        decode = speed["decode"]
+        assert speed["is_estimate"] and [row["npus"] for row in decode] == [1, 2, 3, 4], speed
+        assert decode[0]["row_tokens_per_s"] == decode[0]["layer_tokens_per_s"] > decode[3]["layer_tokens_per_s"] > 0, speed
         print(f"{path.name}: {count} barriers a step of {layers} layers; {one_moves} KiB a row by DMA, {two_move} on two devices")
 
 
@@ -114,6 +119,12 @@ def faults(tool, runs, folder):
     print(f"seed {seed}", flush=True)
     path = shared("refs/a/gemma3-w16-q4_k_m") / "model.gguf"
     ended, splits = {}, ["layer", "row"]
+    alive = 'fault=dsp11:HAP_mmap@1+=code:0xffffffff'  # a device that can map nothing: it says so and stays
+    for split in splits:
+        done = subprocess.run([tool, path, "hexagon", "sim", "60", "any", "", "cdsps=2", alive, "--", "cdsps=2", "fault=off"],
+                              capture_output=True, text=True, timeout=300,
+                              env={**os.environ, "FAULTS_DEVICES": "0:0,0:1", "FAULTS_SPLIT": split})
+        assert done.returncode == 0 and done.stdout.split()[0] in ("internal", "no_memory"), (split, done)
     for run in range(runs):
         n, split = rng.choice([2, 2, 3, 4]), rng.choice(splits)
         dead = rng.randrange(n)

@@ -17,6 +17,9 @@ int cli_bench_roofline(const cli_options *o);
 /* Measures single ops of a target, without a model: --ops. */
 int cli_bench_ops(const cli_options *o);
 
+/* Prints what a cost model makes of the plan for 1 to 4 NPUs: --estimate. */
+int cli_bench_estimate(const cli_options *o);
+
 /* Measures how fast a target packs weights, without a model or a device: --repack. */
 int cli_bench_repack(const cli_options *o);
 

@@ -233,6 +233,7 @@ int cli_bench(const cli_options *given) {
     if (o.roofline) return cli_bench_roofline(&o);
     if (o.ops) return cli_bench_ops(&o);
     if (o.repack) return cli_bench_repack(&o);
+    if (o.estimate) return cli_bench_estimate(&o);
     if (!all || (o.json_schema && !w.gen)) return cli_usage("npu bench: nothing to measure: 0 tokens");
     if (o.host_cost) return bench_host_cost(&o);
     if (!o.ctx) o.ctx = all;
