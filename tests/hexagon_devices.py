@@ -85,6 +85,7 @@ def refused(folder):
         (3, "NPU:SESSION", [*HEXAGON, "--npu-devices", "0:0,,0:1"]),
         (3, "SESSION 0 to 3", [*HEXAGON, "--npu-devices", "0:0,0:7"]),
         (3, "brackets", [*HEXAGON, "--npu-devices", "[0:0,0:1]", "--split", "layer"]),
+        (3, "by layers and by rows", [*HEXAGON, "--npu-devices", "0:0,0:1", "--split", "tensor"]),
         (3, "list of groups", [*HEXAGON, "--npu-devices", "[0:0,0:1],[1:0,1:1]"]),
 
         (3, "takes no --npu-devices", ["--npu-target", "xdna", "--driver", "emu", "--npu-devices", "0:0,0:1"]),
