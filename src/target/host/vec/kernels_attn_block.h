@@ -48,7 +48,7 @@ static inline bool is_many(const attn_tile *t) {
 static inline void ask_for_row(const npu_host_operand *o, const attn_tile *t, uint32_t j, uint32_t end) {
     if (j >= end || !is_few(t)) return;
     const uint8_t *row = npu_host_at(o, t->kv_head, t->first + j, 0);
-    for (uint64_t i = 0; i < o->t.nb[1]; i += 64) __builtin_prefetch(row + i);
+    for (uint64_t i = 0; i < o->t.nb[1]; i += 64) __builtin_prefetch(row + i, 0, 2);
 }
 
 /* The visible part of a block for one row: keys from .. to - 1, counted from the block; none when from >= to. */
@@ -79,6 +79,7 @@ static inline vf vf_exp_below(vf x) {
 typedef struct attn_values {
     const uint8_t *first;
     uint64_t stride;     /* bytes from one key's value to the next's */
+    uint64_t ahead;      /* bytes to the next block's, which are asked for; halves only */
     bool halves;         /* else floats */
     uint32_t from, to;   /* keys that the rows at hand see */
     size_t p_row, p_key; /* steps in p from one row to the next, and from one key to the next */
@@ -92,15 +93,17 @@ static attn_values values_of(const attn_tile *t, uint32_t block, uint32_t count,
         out.p_row = 1;
         out.p_key = TILE;
     }
-    for (uint32_t j = 0; j < count; j++) ask_for_row(v, t, block + BLOCK + j, end);
     if (is_few(t) && v->t.type == NPU_TYPE_F16 && t->dv == t->width) {
         out.halves = true;
         out.first = npu_host_at(v, t->kv_head, t->first + block, 0);
         out.stride = v->t.nb[2];
+        out.ahead = end - block >= 2 * BLOCK ? BLOCK * out.stride : 0;
         return out;
     }
-    for (uint32_t j = 0; j < count; j++)
+    for (uint32_t j = 0; j < count; j++) {
+        ask_for_row(v, t, block + BLOCK + j, end);
         to_floats(v->t.type, npu_host_at(v, t->kv_head, t->first + block + j, 0), t->values + j * t->width, t->dv);
+    }
     return out;
 }
 
@@ -119,6 +122,8 @@ NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, uint32_t ro
         const float *f = (const float *)at + i;
         const uint16_t *h = (const uint16_t *)at + i;
         vf value[8];
+        for (int c = 0; halves && c < count * VW; c += 32)
+            __builtin_prefetch((const uint8_t *)(h + c) + v->ahead, 0, 2);
         for (int c = 0; c < count; c++) value[c] = halves ? vf_load_half(h + c * VW) : vf_load(f + c * VW);
         for (int r = 0; r < n; r++) {
             vf weight = vf_set(p[(uint32_t)r * p_row + j * p_key]);

@@ -3,25 +3,31 @@
  * few rows the products cost less than what it takes to read and turn the keys.
  */
 #ifdef VEC_TURN_HALVES
-/* Whole blocks are turned where they lie; the rows of a last one are copied, because nothing behind them may be read.
- */
-static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count) {
+/* Keys as halves: t->halves[(v * d + i) * VW + lane], v the vector of the block. Whole blocks are turned where they
+ * lie; the rows of a last one are copied, because nothing behind them may be read. */
+static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
     const npu_host_operand *k = &t->call->src[1];
     const uint8_t *rows = npu_host_at(k, t->kv_head, t->first + block, 0);
-    uint64_t stride = k->t.nb[2];
+    size_t stride = k->t.nb[2], ahead = end - block >= 2 * BLOCK ? BLOCK * stride : 0;
     if (count < BLOCK) {
         for (uint32_t j = 0; j < count; j++) memcpy((uint8_t *)t->keys + j * 2 * t->d, rows + j * stride, 2 * t->d);
         rows = (const uint8_t *)t->keys;
         stride = 2 * t->d;
+        ahead = 0;
     }
-    for (uint32_t i = 0; i < t->d; i += 8) vec_turn_halves(rows + 2 * i, stride, t->halves + (size_t)i * BLOCK);
+    for (uint32_t v = 0; v < BLOCK_VECTORS; v++) {
+        for (uint32_t i = 0; i < t->d; i += 32) {
+            vec_turn_halves(rows + v * VW * stride + 2 * i, stride, ahead, t->d - i < 32 ? t->d - i : 32,
+                            t->halves + (size_t)(v * t->d + i) * VW);
+        }
+    }
 }
 static bool can_turn_halves(const attn_tile *t) {
-    return t->call->src[1].t.type == NPU_TYPE_F16 && t->d % 8 == 0;
+    return t->call->src[1].t.type == NPU_TYPE_F16 && t->d % 2 == 0;
 }
 #else
-static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count) {
-    (void)t, (void)block, (void)count;
+static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
+    (void)t, (void)block, (void)count, (void)end;
 }
 static bool can_turn_halves(const attn_tile *t) {
     (void)t;
@@ -34,12 +40,12 @@ static bool can_turn_halves(const attn_tile *t) {
 static void turn_keys(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
     const npu_host_operand *k = &t->call->src[1];
     uint32_t stride = attn_round(t->d);
-    for (uint32_t j = 0; j < count; j++) ask_for_row(k, t, block + BLOCK + j, end);
     if (can_turn_halves(t)) {
-        turn_halves(t, block, count);
+        turn_halves(t, block, count, end);
         return;
     }
     for (uint32_t j = 0; j < count; j++) {
+        ask_for_row(k, t, block + BLOCK + j, end);
         to_floats(k->t.type, npu_host_at(k, t->kv_head, t->first + block + j, 0), t->keys + j * stride, t->d);
     }
     for (uint32_t j = 0; j < count; j += VTILE) {
@@ -58,7 +64,7 @@ NPU_INLINE void dot_rows(const attn_tile *t, uint32_t row, int n, int halves) {
         vf k[BLOCK_VECTORS];
         size_t at = (size_t)i * BLOCK;
         for (int v = 0; v < BLOCK_VECTORS; v++)
-            k[v] = halves ? vf_load_half(t->halves + at + v * VW) : vf_load(t->turned + at + v * VW);
+            k[v] = halves ? vf_load_half(t->halves + ((size_t)v * t->d + i) * VW) : vf_load(t->turned + at + v * VW);
         for (int r = 0; r < n; r++) {
             vf q = vf_set(t->rows[row + (uint32_t)r].q[i]);
             for (int v = 0; v < BLOCK_VECTORS; v++) s[r][v] = vf_fma(q, k[v], s[r][v]);

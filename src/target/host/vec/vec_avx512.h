@@ -146,43 +146,49 @@ static inline void vf_store_pairs(float *p, vf even, vf odd) {
     vf_store(p + 16, _mm512_permutex2var_ps(even, vi_add(lo, vi_set(8)), odd));
 }
 
-/* 16 bytes of each of 16 rows, as four vectors of 32-bit units: to[u] has unit u of every row. */
-static inline void vec_turn_units(const uint8_t *rows, size_t stride, vi to[4]) {
-    __m512i r[4], t[4];
-    for (size_t i = 0; i < 4;
-         i++) { /* rows i, i + 4, i + 8, i + 12 side by side: only 128-bit lanes are shuffled below */
-        const uint8_t *row = rows + i * stride;
-        __m256i lo =
-            _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)row)),
-                                    _mm_loadu_si128((const __m128i *)(const void *)(row + 4 * stride)), 1);
-        __m256i hi = _mm256_inserti128_si256(
-            _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(row + 8 * stride))),
-            _mm_loadu_si128((const __m128i *)(const void *)(row + 12 * stride)), 1);
-        r[i] = _mm512_inserti64x4(_mm512_castsi256_si512(lo), hi, 1);
+/* A 16 x 16 transpose of 32-bit units: to[u] has unit u of every row. */
+static inline void vec_turn_units(const __m512i r[16], __m512i to[16]) {
+    __m512i a[16], b[16];
+    for (int i = 0; i < 16; i += 2) {
+        a[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
+        a[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
     }
-    t[0] = _mm512_unpacklo_epi32(r[0], r[1]);
-    t[1] = _mm512_unpackhi_epi32(r[0], r[1]);
-    t[2] = _mm512_unpacklo_epi32(r[2], r[3]);
-    t[3] = _mm512_unpackhi_epi32(r[2], r[3]);
-    to[0] = _mm512_unpacklo_epi64(t[0], t[2]);
-    to[1] = _mm512_unpackhi_epi64(t[0], t[2]);
-    to[2] = _mm512_unpacklo_epi64(t[1], t[3]);
-    to[3] = _mm512_unpackhi_epi64(t[1], t[3]);
+    for (int i = 0; i < 16; i += 4) { /* b[i + k]: unit k of each 128-bit lane, of rows i .. i + 3 */
+        b[i] = _mm512_unpacklo_epi64(a[i], a[i + 2]);
+        b[i + 1] = _mm512_unpackhi_epi64(a[i], a[i + 2]);
+        b[i + 2] = _mm512_unpacklo_epi64(a[i + 1], a[i + 3]);
+        b[i + 3] = _mm512_unpackhi_epi64(a[i + 1], a[i + 3]);
+    }
+    for (int k = 0; k < 4; k++) {
+        __m512i even = _mm512_shuffle_i32x4(b[k], b[4 + k], 0x88), odd = _mm512_shuffle_i32x4(b[k], b[4 + k], 0xDD);
+        __m512i even2 = _mm512_shuffle_i32x4(b[8 + k], b[12 + k], 0x88);
+        __m512i odd2 = _mm512_shuffle_i32x4(b[8 + k], b[12 + k], 0xDD);
+        to[k] = _mm512_shuffle_i32x4(even, even2, 0x88);
+        to[8 + k] = _mm512_shuffle_i32x4(even, even2, 0xDD);
+        to[4 + k] = _mm512_shuffle_i32x4(odd, odd2, 0x88);
+        to[12 + k] = _mm512_shuffle_i32x4(odd, odd2, 0xDD);
+    }
 }
 
-/* 8 halves of each of 32 rows: to[32 * c + r] is half c of row r. */
+/* At most 32 halves, an even number, of each of 16 rows: to[16 * c + r] is half c of row r. A row's line is read once,
+ * because the rows of a cache often share few sets of the first level; what lies |ahead| bytes on is asked for. */
 #define VEC_TURN_HALVES
-static inline void vec_turn_halves(const uint8_t *rows, size_t stride, uint16_t *to) {
-    static const uint16_t even_places[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
-                                             32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62};
-    const __m512i even = _mm512_loadu_si512(even_places), odd = _mm512_add_epi16(even, _mm512_set1_epi16(1));
-    __m512i low[4], high[4];
-    vec_turn_units(rows, stride, low);
-    vec_turn_units(rows + 16 * stride, stride, high);
-    for (int u = 0; u < 4; u++) {
-        _mm512_storeu_si512(to + 64 * u, _mm512_permutex2var_epi16(low[u], even, high[u]));
-        _mm512_storeu_si512(to + 64 * u + 32, _mm512_permutex2var_epi16(low[u], odd, high[u]));
+static inline void vec_turn_halves(const uint8_t *rows, size_t stride, size_t ahead, uint32_t n, uint16_t *to) {
+    static const uint16_t places[32] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+                                        1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+    const __m512i apart = _mm512_loadu_si512(places); /* the halves of pairs: all first ones, all second ones */
+    const __mmask16 units = vm_first((int)n / 2);
+    __m512i r[16], t[16];
+    for (size_t i = 0; i < 16; i++) {
+        r[i] = _mm512_maskz_loadu_epi32(units, rows + i * stride);
+        __builtin_prefetch(rows + i * stride + ahead, 0, 2);
     }
+    vec_turn_units(r, t);
+    if (n == 32) {
+        for (size_t u = 0; u < 16; u++) _mm512_storeu_si512(to + 32 * u, _mm512_permutexvar_epi16(apart, t[u]));
+        return;
+    }
+    for (size_t u = 0; u < n / 2; u++) _mm512_storeu_si512(to + 32 * u, _mm512_permutexvar_epi16(apart, t[u]));
 }
 
 #include "target/host/vec/transpose_x86.h"
