@@ -83,6 +83,28 @@ NPU_INLINE void prefetch(const uint8_t *p, uint32_t bytes) {
     for (uint32_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
 }
 
+/* Weights are read ahead in two steps, in the order of memory: from far into L2, from nearby into L1. One step alone
+ * leaves a core with too few lines under way. */
+enum { FAR_BYTES = 16 << 10, NEAR_BYTES = 4 << 10 };
+
+typedef struct reach {
+    const uint8_t *far, *near;
+} reach;
+
+/* For the strip at |p| of |bytes| bytes; what this thread reads comes to an end at |end| and goes on at |after|. */
+NPU_INLINE reach reach_from(const uint8_t *p, uint64_t bytes, const uint8_t *end, const uint8_t *after) {
+    uint64_t far = bytes > FAR_BYTES ? bytes : FAR_BYTES, left = (uint64_t)(end - p);
+    return (reach){far < left ? p + far : after + (far - left),
+                   NEAR_BYTES < left ? p + NEAR_BYTES : after + (NEAR_BYTES - left)};
+}
+
+NPU_INLINE void read_ahead(reach *r, uint32_t bytes) {
+    for (uint32_t i = 0; i < bytes; i += 64) __builtin_prefetch(r->far + i, 0, 2);
+    for (uint32_t i = 0; i < bytes; i += 64) __builtin_prefetch(r->near + i, 0, 3);
+    r->far += bytes;
+    r->near += bytes;
+}
+
 /* Weight rows of a strip: in place, or copied with zero rows behind them when fewer than |lanes| are left, so that the
  * vectors never read past the matrix. */
 NPU_INLINE const uint8_t *strip_of(const npu_mm_task *task, uint32_t n, uint32_t count, uint32_t lanes,
@@ -104,19 +126,19 @@ NPU_INLINE void stream(const wformat *f, const npu_mm_task *task, uint32_t n0, u
         uint64_t stride;
         const uint8_t *p =
             strip_of(task, n, count, LANES, (uint64_t)units * f->unit_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
-        const uint8_t *next = n + LANES < n1 ? p + LANES * stride : task->after;
+        const uint8_t *from = task->w + n * task->stride;
+        reach ahead = reach_from(from, LANES * task->stride, task->w + n1 * task->stride, task->after);
         const npu_mm_act *a = task->acts;
         wrows r = rows_at(p, stride);
         vf acc = v_zerof();
-        for (uint32_t i = 0; i < units; i++, advance(&r, f->unit_bytes), next += LANES * f->unit_bytes) {
+        for (uint32_t i = 0; i < units; i++, advance(&r, f->unit_bytes)) {
             wunit u;
             u.quads = 1;
             f->head(&u, &r);
             NPU_UNROLL
             for (int b = 0; b < (int)f->unit_blocks; b++, a++) {
                 wblock o;
-                prefetch(next + (uint32_t)b * LANES * f->unit_bytes / f->unit_blocks,
-                         LANES * f->unit_bytes / f->unit_blocks);
+                read_ahead(&ahead, LANES * f->unit_bytes / f->unit_blocks);
                 f->block(&u, &r, b, &o);
                 acc = step(f, &o, a, acc);
             }
