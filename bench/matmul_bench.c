@@ -1,9 +1,10 @@
 /* Speed of the MUL_MAT variants of this machine, next to what the machine can do:
- *     matmul_bench [-c] [-t THREADS] [-l VARIANT] [-r RUNS] [-m ROWS] [-n N] [-k K] [-b KIB] [FORMAT…]
+ *     matmul_bench [-c] [-p] [-t THREADS] [-l VARIANT] [-r RUNS] [-m ROWS] [-n N] [-k K] [-b KIB] [FORMAT…]
  * Decode (one activation row) in GB/s of weight bytes and per cent of a plain read of the same memory with the same
- * threads (-b: how much of it, to stay in a cache); with -m, products of that many rows in GOPS (2 operations a
- * multiply-add) and what they would be in GB/s. Best of the runs, because other programs only ever make one slower; -c
- * counts processor time (divided by the threads) instead of the clock's, for a machine that is busy with other things.
+ * threads (-p: from packed weights; -b: how much of it, to stay in a cache); with -m, products of that many rows in
+ * GOPS (2 operations a multiply-add) and what they would be in GB/s. Best of the runs, because other programs only ever
+ * make one slower; -c counts processor time (divided by the threads) instead of the clock's, for a machine that is busy
+ * with other things.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 typedef struct bench {
     npu_pool *pool;
     const char *level;
-    int runs, cpu_time;
+    int runs, cpu_time, packed;
     uint32_t m, n, k;
     uint8_t *weights;
     uint64_t weight_bytes, decode_bytes;
@@ -71,6 +72,7 @@ static double read_speed(const bench *b) {
 typedef struct job {
     const npu_host_variant *variant;
     npu_host_call call;
+    const uint8_t *packed[NPU_OP_SRCS];
 } job;
 
 static void run_one(void *context, unsigned ith, unsigned nth) {
@@ -100,6 +102,13 @@ static double product(const bench *b, const npu_host_variant *v, const npu_forma
     j.call.dst[0] = (npu_host_operand){tensors[2], (uint8_t *)b->y};
     j.call.scratch_bytes = v->scratch(&op, tensors, NPU_MODE_DEFAULT, npu_pool_threads(b->pool));
     j.call.scratch = need(j.call.scratch_bytes);
+    uint8_t *copy = NULL;
+    if (b->packed && v->packing && v->packing->bytes(&tensors[1], NPU_MODE_DEFAULT)) {
+        copy = need(v->packing->bytes(&tensors[1], NPU_MODE_DEFAULT));
+        v->packing->pack(&tensors[1], b->weights, 0, v->packing->parts(&tensors[1]), copy);
+        j.packed[1] = copy;
+        j.call.packed = j.packed;
+    }
     double best = 1e9;
     for (int i = 0; i < b->runs; i++) {
         double start = seconds(b);
@@ -108,6 +117,7 @@ static double product(const bench *b, const npu_host_variant *v, const npu_forma
         if (took < best) best = took;
     }
     free(j.call.scratch);
+    free(copy);
     return best;
 }
 
@@ -133,8 +143,9 @@ static void one_format(const bench *b, const npu_format *f, double read) {
 int main(int argc, char **argv) {
     bench b = {.runs = 5, .m = 256, .n = 2048, .k = 2048, .weight_bytes = 96 << 20, .decode_bytes = 96 << 20};
     unsigned threads = 0;
-    for (int c; (c = getopt(argc, argv, "ct:l:r:m:n:k:b:")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "cpt:l:r:m:n:k:b:")) != -1;) {
         if (c == 'c') b.cpu_time = 1;
+        if (c == 'p') b.packed = 1;
         if (c == 't') threads = (unsigned)atoi(optarg);
         if (c == 'l') b.level = optarg;
         if (c == 'r') b.runs = atoi(optarg);

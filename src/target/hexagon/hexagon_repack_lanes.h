@@ -8,7 +8,7 @@
 
 #include "quant/quant.h"
 #include "target/hexagon/hexagon_repack.h"
-#include "target/host/matmul/matmul_unpack.h"
+#include "target/host/matmul/matmul_unpack_k.h"
 #include "wire/half.h"
 
 /* How the units of a format become an image. |subs|, of units of eight tiles: their sub-scales and minima as bytes,

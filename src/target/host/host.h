@@ -12,7 +12,10 @@ typedef struct npu_host_image {
     uint64_t id;
     uint32_t n_ops;
     uint32_t max_rows[NPU_ROWS_COUNT];
-    const npu_host_variant *variants[];
+    struct npu_host_choice {
+        const npu_host_variant *variant;
+        const uint8_t *packed[NPU_OP_SRCS]; /* copies of sources, NULL = in place */
+    } choices[];
 } npu_host_image;
 
 typedef struct npu_host {
@@ -22,6 +25,8 @@ typedef struct npu_host {
     uint8_t *scratch;
     uint64_t scratch_bytes;
     npu_host_image *images; /* latest first */
+    struct npu_host_copy *copies;
+    struct npu_host_arena *arenas;
     uint64_t sequence;
 } npu_host;
 
@@ -34,6 +39,13 @@ npu_status npu_host_submit(npu_target *target, const npu_batch *batch, npu_event
 bool npu_host_supports(const npu_caps *caps, npu_mode mode, const npu_op *op, const npu_tensor *tensors,
                        const char **why_not);
 void npu_host_images_free(npu_host *host);
+
+/* The weight |w|, which lies in |buffer|, as |packing| (NULL = none) likes it; NULL = it is used in place: it may
+ * change, or there is no memory for a copy. The copy lives until npu_host_copies_free. */
+const uint8_t *npu_host_packed(npu_host *host, const npu_host_packing *packing, const npu_buffer *buffer,
+                               const npu_tensor *w);
+void npu_host_forget_copies(npu_host *host, const uint8_t *from, uint64_t bytes); /* of weights in there */
+void npu_host_copies_free(npu_host *host);
 
 /* Whether |buffer| lives in memory of somebody else (npu_host_buffer_wrap). */
 bool npu_host_buffer_is_wrapped(const npu_buffer *buffer);

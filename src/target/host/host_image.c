@@ -1,5 +1,5 @@
-/* First sight of a batch: checking it, choosing variants, sizing scratch. Called by submit and by whoever binds graphs;
- * runs nothing. */
+/* First sight of a batch: checking it, choosing variants, packing weights, sizing scratch. Called by submit and by
+ * whoever binds graphs; runs nothing. */
 #include <stdlib.h>
 
 #include "target/host/host.h"
@@ -58,6 +58,16 @@ static void limit_rows(const npu_batch *batch, const uint16_t *indices, int n, n
     }
 }
 
+static void pack_weights(npu_host *host, const npu_batch *batch, const npu_op *op, struct npu_host_choice *choice) {
+    if (!choice->variant->packing) return;
+    for (int i = 0; i < NPU_OP_SRCS; i++) {
+        if (op->src[i] == NPU_NO_TENSOR) continue;
+        const npu_tensor *t = &batch->tensors[op->src[i]];
+        if (t->flags & NPU_TENSOR_WEIGHT)
+            choice->packed[i] = npu_host_packed(host, choice->variant->packing, batch->buffers[t->buffer], t);
+    }
+}
+
 static void forget(npu_host *host, uint64_t id) {
     for (npu_host_image **at = &host->images; *at; at = &(*at)->next) {
         if ((*at)->id != id) continue;
@@ -71,7 +81,7 @@ static void forget(npu_host *host, uint64_t id) {
 npu_status npu_host_prepare(npu_target *target, const npu_batch *batch, npu_error *err) {
     npu_host *host = (npu_host *)target;
     forget(host, batch->image_id);
-    npu_host_image *image = calloc(1, sizeof *image + batch->n_ops * sizeof image->variants[0]);
+    npu_host_image *image = calloc(1, sizeof *image + batch->n_ops * sizeof image->choices[0]);
     if (!image) return npu_fail(err, NPU_NO_MEMORY, "host.image", "no memory for a batch of %u ops", batch->n_ops);
     uint64_t scratch = 0;
     npu_status status = NPU_OK;
@@ -87,7 +97,7 @@ npu_status npu_host_prepare(npu_target *target, const npu_batch *batch, npu_erro
                               op->layer, why);
             break;
         }
-        const npu_host_variant *v = image->variants[i] = choose(host, op, batch->tensors);
+        const npu_host_variant *v = image->choices[i].variant = choose(host, op, batch->tensors);
         uint64_t bytes = v->scratch ? v->scratch(op, batch->tensors, host->base.mode, npu_pool_threads(host->pool)) : 0;
         if (bytes > scratch) scratch = bytes;
         limit_rows(batch, op->src, NPU_OP_SRCS, image);
@@ -98,6 +108,7 @@ npu_status npu_host_prepare(npu_target *target, const npu_batch *batch, npu_erro
         free(image);
         return status;
     }
+    for (uint32_t i = 0; i < batch->n_ops; i++) pack_weights(host, batch, &batch->ops[i], &image->choices[i]);
     image->next = host->images;
     host->images = image;
     return NPU_OK;

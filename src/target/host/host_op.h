@@ -21,6 +21,8 @@ typedef struct npu_host_call {
     npu_mode mode;
     npu_host_operand src[NPU_OP_SRCS];
     npu_host_operand dst[NPU_OP_DSTS];
+    const uint8_t *const
+        *packed; /* [NPU_OP_SRCS] sources as the variant's packing made them, NULL = as they are; or NULL */
     unsigned ith, nth;
     npu_pool *pool;
     uint8_t *scratch; /* shared by the threads, 128-byte aligned, at least what the variant's scratch() asked for */
@@ -34,6 +36,14 @@ typedef npu_status npu_host_op_fn(const npu_host_call *call, npu_error *err);
 /* Scratch bytes for an op at its largest row counts on |nth| threads. NULL = none. */
 typedef uint64_t npu_host_scratch_fn(const npu_op *op, const npu_tensor *tensors, npu_mode mode, unsigned nth);
 
+/* How a variant likes its weights best, when somebody has the memory to keep a copy of them. */
+typedef struct npu_host_packing {
+    uint64_t (*bytes)(const npu_tensor *w, npu_mode mode); /* of the copy; 0 = |w| stays as it is */
+    uint64_t (*parts)(const npu_tensor *w);                /* that can be made independently */
+    void (*pack)(const npu_tensor *w, const uint8_t *data, uint64_t first, uint64_t end,
+                 uint8_t *to); /* parts first … end-1 */
+} npu_host_packing;
+
 typedef struct npu_host_variant {
     const char *name;  /* "ref", "avx2", "avx512", "neon" … */
     uint32_t features; /* NPU_CPU_* it needs, base/cpu.h; 0 for ref */
@@ -41,6 +51,7 @@ typedef struct npu_host_variant {
     npu_host_scratch_fn *scratch;
     /* NULL = takes everything the op allows; else whether it takes this one. Tensors at their largest row counts. */
     bool (*takes)(const npu_op *op, const npu_tensor *tensors, npu_mode mode);
+    const npu_host_packing *packing; /* NULL = none */
 } npu_host_variant;
 
 /* All implementations of an op, ref first, better ones later; the last one that fits the CPU level and takes the op is

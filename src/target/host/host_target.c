@@ -1,5 +1,6 @@
 /* The host target: its vtable, opening, buffers. Ops run inside submit (host_submit.c); wait has nothing left to wait
- * for. Weights are used where the model file is mapped (npu_host_buffer_wrap), so load_block has nothing to do. */
+ * for. Weights are used where the model file is mapped (npu_host_buffer_wrap) or as packed copies that are made when a
+ * graph is first seen (host_pack.c), so load_block has nothing to do. */
 #include <stdlib.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -47,6 +48,7 @@ static void host_close(npu_target *target) {
     npu_host *host = (npu_host *)target;
     if (!host) return;
     npu_host_images_free(host);
+    npu_host_copies_free(host);
     npu_pool_destroy(host->pool);
     free(host->scratch);
     free(host);
@@ -97,8 +99,10 @@ static npu_status host_buffer_alloc(npu_target *target, uint64_t bytes, npu_buff
 }
 
 static void host_buffer_free(npu_target *target, npu_buffer *buffer) {
-    (void)target;
     if (!buffer) return;
+    if (target && npu_host_buffer_is_wrapped(buffer)) {
+        npu_host_forget_copies((npu_host *)target, buffer->data, buffer->bytes);
+    }
     if (buffer->impl) munmap(buffer->impl, buffer->bytes);
     free(buffer);
 }

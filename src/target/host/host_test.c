@@ -164,12 +164,80 @@ static void files_are_not_written(void **state) {
     target->ops->close(target);
 }
 
+/* A Q8_0 weight of 20 rows of 32 ones, d = |d|, times 32 ones: once in a file, once in a buffer that may be written. */
+static float product(npu_target *target, npu_buffer *weights, uint64_t image) {
+    npu_tensor tensors[] = {dense(32, 1, NPU_TYPE_F32, 0),
+                            {.nb = {34, 34, 680, 680}, .ne = {32, 20, 1, 1}},
+                            dense(20, 1, NPU_TYPE_F32, 256)};
+    npu_op op = {.code = NPU_OP_MUL_MAT};
+    npu_buffer *own, *buffers[2];
+    npu_event event;
+    npu_error err = {0};
+    tensors[1].type = NPU_TYPE_Q8_0;
+    tensors[1].flags = NPU_TENSOR_WEIGHT;
+    tensors[1].buffer = 1;
+    memset(op.src, 0xFF, sizeof op.src);
+    memset(op.dst, 0xFF, sizeof op.dst);
+    op.src[0] = 0, op.src[1] = 1, op.dst[0] = 2;
+    assert_int_equal(target->ops->buffer_alloc(target, 2048, NPU_BUFFER_COMPUTE, &own, &err), NPU_OK);
+    for (int i = 0; i < 32; i++) ((float *)(void *)own->data)[i] = 1;
+    buffers[0] = own, buffers[1] = weights;
+    npu_batch batch = {.image_id = image, .tensors = tensors, .ops = &op, .buffers = buffers};
+    batch.n_tensors = 3, batch.n_ops = 1, batch.n_buffers = 2;
+    assert_int_equal(target->ops->submit(target, &batch, &event, &err), NPU_OK);
+    const float *y = (const float *)(const void *)(own->data + 256);
+    for (int i = 1; i < 20; i++) assert_true(y[i] == y[0]);
+    float first = y[0];
+    target->ops->buffer_free(target, own);
+    return first;
+}
+
+static void fill(uint8_t *weights, uint16_t d) {
+    memset(weights, 1, 680);
+    for (int i = 0; i < 20; i++) memcpy(weights + 34 * i, &d, 2);
+}
+
+static void weights_are_packed_once(void **state) {
+    (void)state;
+    npu_target *target = open_host(2, NPU_MODE_DEFAULT);
+    const npu_host *host = (const npu_host *)target;
+    static uint8_t file[680];
+    npu_buffer *wrapped, *own;
+    npu_error err = {0};
+    const npu_host_variant *best = npu_host_variants(NPU_OP_MUL_MAT);
+    while (best[1].name && !(best[1].features & ~host->features)) best++;
+    fill(file, 0x3C00);
+    assert_int_equal(npu_host_buffer_wrap(file, sizeof file, NPU_BUFFER_WEIGHTS, &wrapped, &err), NPU_OK);
+    assert_true(product(target, wrapped, 1) == 32);
+    const void *copies = host->copies;
+    assert_int_equal(copies != NULL, best->packing != NULL);
+    assert_true(product(target, wrapped, 2) == 32);
+    assert_ptr_equal(host->copies, copies);
+    /* Another file in the same place. */
+    target->ops->buffer_free(target, wrapped);
+    assert_null(host->copies);
+    fill(file, 0x4000);
+    assert_int_equal(npu_host_buffer_wrap(file, sizeof file, NPU_BUFFER_WEIGHTS, &wrapped, &err), NPU_OK);
+    assert_true(product(target, wrapped, 3) == 64);
+    target->ops->buffer_free(target, wrapped);
+    /* Weights that may be written stay where they are. */
+    assert_int_equal(target->ops->buffer_alloc(target, 680, NPU_BUFFER_WEIGHTS, &own, &err), NPU_OK);
+    fill(own->data, 0x3C00);
+    assert_true(product(target, own, 4) == 32);
+    fill(own->data, 0x4000);
+    assert_true(product(target, own, 4) == 64);
+    assert_null(host->copies);
+    target->ops->buffer_free(target, own);
+    target->ops->close(target);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_runs_and_keeps_to_its_rows),
         cmocka_unit_test(bad_batches_are_refused),
         cmocka_unit_test(gemv_is_a_product),
         cmocka_unit_test(files_are_not_written),
+        cmocka_unit_test(weights_are_packed_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ typedef struct part {
     const float *bias;
     uint32_t piece_rows;
     uint64_t per_matrix, outer;
-    int integer;
+    int integer, source;
 } part;
 
 typedef struct work {
@@ -95,7 +95,8 @@ static void cut(work *w, const npu_host_call *call, int i) {
                                   (uint32_t)(rows < UINT32_MAX ? rows : UINT32_MAX / NPU_MM_STRIP * NPU_MM_STRIP),
                                   (n + rows - 1) / rows,
                                   (uint64_t)weight->t.ne[2] * weight->t.ne[3],
-                                  is_integer(weight->t.type, call->mode)};
+                                  is_integer(weight->t.type, call->mode),
+                                  1 + i};
     w->n_pieces += w->parts[w->n_parts].per_matrix * w->parts[w->n_parts].outer;
     w->n_parts++;
 }
@@ -152,7 +153,8 @@ static const uint8_t *address(const piece *p) {
 static void integers(const work *w, const piece *p, const uint8_t *after) {
     const npu_tensor *t = &p->part->w->t;
     const npu_mm_format *format = &w->kernels->formats[t->type];
-    npu_mm_task task = {p->part->w->data, t->nb[1],       w->blocks,     (uint32_t)w->rows,
+    const uint8_t *packed = w->call->packed ? w->call->packed[p->part->source] : NULL;
+    npu_mm_task task = {p->part->w->data, packed,         t->nb[1],      w->blocks, (uint32_t)w->rows,
                         w->acts,          w->y[p->index], p->part->bias, after};
     (w->rows == 1 ? format->stream : format->panel)(&task, p->n0, p->n1, w->own);
 }

@@ -26,11 +26,13 @@ _Static_assert(sizeof(npu_mm_act) == 64, "one cache line");
 enum {
     NPU_MM_STRIP = 32,            /* weight rows that a kernel takes at a time, at most */
     NPU_MM_PANEL_BYTES = 1 << 15, /* room for an unpacked chunk of them */
+    NPU_MM_PACK_ROWS = 16,        /* weight rows that packed weights keep together */
 };
 
 /* One weight matrix against all activation rows: y[m][n] for the rows n that the kernel is asked for. */
 typedef struct npu_mm_task {
     const uint8_t *w;
+    const uint8_t *packed;  /* the same weights packed (matmul_pack.c); NULL = in place only */
     uint64_t stride;        /* bytes from one weight row to the next */
     uint32_t blocks;        /* blocks of 32 values in a row */
     uint32_t rows;          /* activation rows, at least 1 */
@@ -67,6 +69,10 @@ typedef struct npu_mm_kernels {
     void (*widen_f16)(const void *src, float *dst, size_t n);
     void (*widen_bf16)(const void *src, float *dst, size_t n);
 } npu_mm_kernels;
+
+/* Packed weights: units of NPU_MM_PACK_ROWS rows lie together, and in them each element of a unit (a scale, a word of
+ * codes) of one row after the other, so that a vector of rows is one load and a matrix is read from end to end. */
+extern const npu_host_packing npu_host_mul_mat_packing;
 
 /* The driver: one call of an op on one thread of the pool. */
 npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels, npu_error *err);

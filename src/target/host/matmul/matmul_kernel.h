@@ -13,12 +13,14 @@
 
 enum { CHUNK = 16 }; /* blocks unpacked at a time, so that they stay in L1 */
 
-/* What follows the integer sum of a block (numerics.md §5). TWO: a scale for each 16 values. */
-typedef enum wkind { KIND_PLAIN, KIND_MIN, KIND_TWO, KIND_TWO_MIN, KIND_COUNT } wkind;
+/* What follows the integer sum of a block (numerics.md §5). TWO: a scale for each 16 values. PAIR: the same where the
+ * sums of 16 values fit 16 bits. */
+typedef enum wkind { KIND_PLAIN, KIND_MIN, KIND_TWO, KIND_PAIR, KIND_PAIR_MIN, KIND_COUNT } wkind;
 
 typedef struct wformat {
     wkind kind;
     int offset; /* codes are stored as c + offset, a power of two; 0 when they are unsigned anyway */
+    int top;    /* the largest code as it is stored */
     uint32_t unit_blocks, unit_bytes;
     void (*head)(wunit *u, const wrows *r);
     void (*block)(wunit *u, const wrows *r, int b, wblock *o);
@@ -56,23 +58,67 @@ NPU_INLINE void dot16x4(const vi *w, const int8_t *q, vi *sum) {
     for (int j = 0; j < 4; j++) sum[j] = v_dot(v_zero(), w[j], x);
 }
 
-/* Adds a block, in quads, to the sums of its rows. */
-NPU_INLINE vf step(const wformat *f, const wblock *o, const npu_mm_act *a, vf acc) {
-    vi sum, part[4];
+/* The sums of each row in |part|, whose lanes each hold |products| products, + |start|. */
+NPU_INLINE vi sums(const wformat *f, const vi *part, int products, vi start) {
+    int most = products * f->top * 127;
+    if (2 * most <= INT16_MAX) return v_sums_small(part, start);
+    if (most <= INT16_MAX) return v_sums_half(part, start);
+    return v_add32(v_sums_of_four(part), start);
+}
+
+NPU_INLINE vi block_sum(const wformat *f, const wblock *o, const npu_mm_act *a) {
+    vi low[4], high[4];
     if (f->kind == KIND_PLAIN || f->kind == KIND_MIN) {
-        dot32x4(f, o->w, a->q, part);
-        sum = v_sums_of_four(part);
-        if (f->offset && (HAS_BYTE_DOT || f->offset != 128)) sum = v_add32(sum, start_of(&a->n, f->offset));
-    } else {
-        dot16x4(o->w, a->q, part);
-        sum = v_mul32(v_add32(v_sums_of_four(part), start_of(&a->n_low, f->offset)), o->sc0);
-        dot16x4(o->w + 4, a->q + 16, part);
-        sum = v_add32(sum, v_mul32(v_add32(v_sums_of_four(part), start_of(&a->n_high, f->offset)), o->sc1));
+        dot32x4(f, o->w, a->q, low);
+        if (!f->offset || (!HAS_BYTE_DOT && f->offset == 128)) return sums(f, low, 8, v_zero());
+        return sums(f, low, 8, start_of(&a->n, f->offset));
     }
+    dot16x4(o->w, a->q, low);
+    dot16x4(o->w + 4, a->q + 16, high);
+    if (f->kind == KIND_TWO) {
+        vi two = v_mul32(sums(f, low, 4, start_of(&a->n_low, f->offset)), o->sc0);
+        return v_add32(two, v_mul32(sums(f, high, 4, start_of(&a->n_high, f->offset)), o->sc1));
+    }
+    vi sum = v_dot16(v_sums_pair(low, high), o->sc);
+    if (!f->offset) return sum;
+    return v_sub32(sum, v_sll32(v_dot16(o->sc, broadcast4(&a->b0)), __builtin_ctz((unsigned)f->offset)));
+}
+
+/* Products of 16 values of a block in lanes with 16 activations, added to |sum|. */
+NPU_INLINE vi dot16_lanes(const wformat *f, const vi *w, const int8_t *q, vi sum) {
+#ifdef NPU_MATMUL_BYTE_DOT
+    (void)f;
+    for (int j = 0; j < 4; j++) sum = v_dot(sum, w[j], broadcast4(q + 4 * j));
+#else
+    vi top = v_set8(0x80);
+    for (int j = 0; j < 4; j += 2) {
+        vi x0 = broadcast4(q + 4 * j), x1 = broadcast4(q + 4 * j + 4);
+        sum = f->offset == 128 ? v_dot_signed(v_dot_signed(sum, v_xor(w[j], top), x0), v_xor(w[j + 1], top), x1)
+                               : v_add32(sum, v_dot_small(w[j], x0, w[j + 1], x1));
+    }
+#endif
+    return sum;
+}
+
+NPU_INLINE vi block_sum_lanes(const wformat *f, const wblock *o, const npu_mm_act *a) {
+    const int start = f->offset && (HAS_BYTE_DOT || f->offset != 128) ? f->offset : 0;
+    if (f->kind == KIND_PLAIN || f->kind == KIND_MIN) {
+        return v_add32(dot16_lanes(f, o->w, a->q, start_of(&a->n, start)),
+                       dot16_lanes(f, o->w + 4, a->q + 16, v_zero()));
+    }
+    vi low = dot16_lanes(f, o->w, a->q, start_of(&a->n_low, start));
+    vi high = dot16_lanes(f, o->w + 4, a->q + 16, start_of(&a->n_high, start));
+    if (f->kind == KIND_TWO) return v_add32(v_mul32(low, o->sc0), v_mul32(high, o->sc1));
+    return v_dot16(v_pair(low, high), o->sc);
+}
+
+/* Adds a block, in lanes or in quads, to the sums of its rows. */
+NPU_INLINE vf step(const wformat *f, const wblock *o, const npu_mm_act *a, int lanes, vf acc) {
+    vi sum = lanes ? block_sum_lanes(f, o, a) : block_sum(f, o, a);
     vf d = v_setf(a->d);
     acc = v_fma(v_mulf(o->scale, d), v_float(sum), acc);
     if (f->kind == KIND_MIN) acc = v_fma(o->min, v_setf(a->s), acc);
-    if (f->kind == KIND_TWO_MIN) {
+    if (f->kind == KIND_PAIR_MIN) {
         vi mins = v_dot16(o->mn, broadcast4(&a->b0));
         acc = v_fma(v_mulf(o->min, d), v_float(mins), acc);
     }
@@ -118,8 +164,39 @@ NPU_INLINE const uint8_t *strip_of(const npu_mm_task *task, uint32_t n, uint32_t
     return copy;
 }
 
-/* One activation row. The rows of a matrix are neighbours, so the next 16 are prefetched as one run of bytes. */
-NPU_INLINE void stream(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+/* Packed rows from |n| on; LANES of them or the rest. */
+NPU_INLINE wrows packed_rows(const wformat *f, const npu_mm_task *task, uint32_t n) {
+    uint64_t strip = (uint64_t)task->blocks / f->unit_blocks * NPU_MM_PACK_ROWS * f->unit_bytes;
+    return packed_at(task->packed + n / NPU_MM_PACK_ROWS * strip, n % NPU_MM_PACK_ROWS);
+}
+
+/* One activation row, packed weights: they lie in the order in which they are read, which the machine sees by itself.
+ */
+NPU_INLINE void stream_packed(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1) {
+    uint32_t units = task->blocks / f->unit_blocks;
+    for (uint32_t n = n0; n < n1; n += LANES) {
+        uint32_t count = n1 - n < LANES ? n1 - n : LANES;
+        const npu_mm_act *a = task->acts;
+        wrows r = packed_rows(f, task, n);
+        vf acc = v_zerof();
+        for (uint32_t i = 0; i < units; i++, r.p[0] += NPU_MM_PACK_ROWS * f->unit_bytes) {
+            wunit u;
+            u.quads = 0;
+            f->head(&u, &r);
+            NPU_UNROLL
+            for (int b = 0; b < (int)f->unit_blocks; b++, a++) {
+                wblock o;
+                f->block(&u, &r, b, &o);
+                acc = step(f, &o, a, 1, acc);
+            }
+        }
+        if (task->bias) acc = v_addf(acc, v_loadf(task->bias + n, count));
+        v_storef(task->y[0] + n, acc, count);
+    }
+}
+
+/* One activation row, weights in place. */
+NPU_INLINE void stream_rows(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
     uint32_t units = task->blocks / f->unit_blocks;
     for (uint32_t n = n0; n < n1; n += LANES) {
         uint32_t count = n1 - n < LANES ? n1 - n : LANES;
@@ -140,7 +217,7 @@ NPU_INLINE void stream(const wformat *f, const npu_mm_task *task, uint32_t n0, u
                 wblock o;
                 read_ahead(&ahead, LANES * f->unit_bytes / f->unit_blocks);
                 f->block(&u, &r, b, &o);
-                acc = step(f, &o, a, acc);
+                acc = step(f, &o, a, 0, acc);
             }
         }
         if (task->bias) acc = v_addf(acc, v_loadf(task->bias + n, count));
@@ -148,37 +225,62 @@ NPU_INLINE void stream(const wformat *f, const npu_mm_task *task, uint32_t n0, u
     }
 }
 
+NPU_INLINE void stream(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+    if (task->packed) {
+        stream_packed(f, task, n0, n1);
+    } else {
+        stream_rows(f, task, n0, n1, scratch);
+    }
+}
+
 #ifndef NPU_MATMUL_TILES
+/* |here| units of LANES weight rows, unpacked: into lanes when they are packed, else into quads. */
+NPU_INLINE void unpack_units(const wformat *f, wrows *r, uint32_t here, const uint8_t *next, wblock *v) {
+    for (uint32_t k = 0; k < here; k++, next += LANES * f->unit_bytes) {
+        wunit u;
+        u.quads = !r->packed;
+        if (!r->packed) prefetch(next, LANES * f->unit_bytes);
+        f->head(&u, r);
+        NPU_UNROLL
+        for (int b = 0; b < (int)f->unit_blocks; b++) f->block(&u, r, b, v++);
+        if (r->packed) {
+            r->p[0] += NPU_MM_PACK_ROWS * f->unit_bytes;
+        } else {
+            advance(r, f->unit_bytes);
+        }
+    }
+}
+
+/* LANES weight rows in |r|, |count| of them real, from row |n| on, against all activation rows. */
+NPU_INLINE void panel_strip(const wformat *f, const npu_mm_task *task, uint32_t n, uint32_t count, wrows r,
+                            const uint8_t *next, wblock *v) {
+    const uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks, lanes = (uint32_t)r.packed;
+    for (uint32_t i = 0; i < units; i += chunk) {
+        uint32_t here = units - i < chunk ? units - i : chunk;
+        unpack_units(f, &r, here, next + (uint64_t)i * LANES * f->unit_bytes, v);
+        for (uint32_t m = 0; m < task->rows; m++) {
+            const npu_mm_act *a = task->acts + (uint64_t)m * task->blocks + i * f->unit_blocks;
+            vf acc = i ? v_loadf(task->y[m] + n, count) : v_zerof();
+            for (uint32_t b = 0; b < here * f->unit_blocks; b++) acc = step(f, &v[b], &a[b], (int)lanes, acc);
+            if (i + here == units && task->bias) acc = v_addf(acc, v_loadf(task->bias + n, count));
+            v_storef(task->y[m] + n, acc, count);
+        }
+    }
+}
+
 /* Any number of activation rows: a chunk of LANES weight rows is unpacked once for all of them. */
 NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
-    uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks;
-    wblock *v = (wblock *)scratch;
+    const uint64_t row_bytes = (uint64_t)task->blocks / f->unit_blocks * f->unit_bytes;
     for (uint32_t n = n0; n < n1; n += LANES) {
         uint32_t count = n1 - n < LANES ? n1 - n : LANES;
-        uint64_t stride;
-        const uint8_t *p =
-            strip_of(task, n, count, LANES, (uint64_t)units * f->unit_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
-        const uint8_t *next = n + LANES < n1 ? p + LANES * stride : task->after;
-        wrows r = rows_at(p, stride);
-        for (uint32_t i = 0, blocks = 0; i < units; i += chunk) {
-            uint32_t here = units - i < chunk ? units - i : chunk, at = 0;
-            for (uint32_t k = 0; k < here; k++, advance(&r, f->unit_bytes), next += LANES * f->unit_bytes) {
-                wunit u;
-                u.quads = 1;
-                prefetch(next, LANES * f->unit_bytes);
-                f->head(&u, &r);
-                NPU_UNROLL
-                for (int b = 0; b < (int)f->unit_blocks; b++) f->block(&u, &r, b, &v[at++]);
-            }
-            for (uint32_t m = 0; m < task->rows; m++) {
-                const npu_mm_act *a = task->acts + (uint64_t)m * task->blocks + blocks;
-                vf acc = i ? v_loadf(task->y[m] + n, count) : v_zerof();
-                for (uint32_t b = 0; b < at; b++) acc = step(f, &v[b], &a[b], acc);
-                if (i + here == units && task->bias) acc = v_addf(acc, v_loadf(task->bias + n, count));
-                v_storef(task->y[m] + n, acc, count);
-            }
-            blocks += at;
+        if (task->packed) {
+            panel_strip(f, task, n, count, packed_rows(f, task, n), scratch, (wblock *)scratch);
+            continue;
         }
+        uint64_t stride;
+        const uint8_t *p = strip_of(task, n, count, LANES, row_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
+        const uint8_t *next = n + LANES < n1 ? p + LANES * stride : task->after;
+        panel_strip(f, task, n, count, rows_at(p, stride), next, (wblock *)scratch);
     }
 }
 

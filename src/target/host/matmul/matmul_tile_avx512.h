@@ -8,12 +8,10 @@
 
 enum { STRIP = NPU_MM_STRIP };
 
-/* A block of 16 rows in a panel is the vectors w[8], scale, then by kind: min | sc0, sc1 | sc0, sc1, min, mn. Codes
+/* A block of 16 rows in a panel is the vectors w[8], scale, then by kind: min | sc0, sc1 | sc | sc, min, mn. Codes
  * have the offset 128 there, so that one product serves all formats of a kind. */
-enum { VECTORS_PLAIN = 9, VECTORS_MIN = 10, VECTORS_TWO = 11, VECTORS_TWO_MIN = 13 };
-
 NPU_INLINE uint32_t vectors_of(wkind kind) {
-    const uint8_t n[] = {VECTORS_PLAIN, VECTORS_MIN, VECTORS_TWO, VECTORS_TWO_MIN};
+    const uint8_t n[KIND_COUNT] = {9, 10, 11, 10, 12};
     return n[kind];
 }
 
@@ -22,13 +20,14 @@ NPU_INLINE void put_block(const wformat *f, const wblock *o, __m512i *v) {
     for (int j = 0; j < 8; j++) v[j] = f->offset ? _mm512_add_epi8(o->w[j], more) : o->w[j];
     v[8] = _mm512_castps_si512(o->scale);
     if (f->kind == KIND_MIN) v[9] = _mm512_castps_si512(o->min);
-    if (f->kind == KIND_TWO || f->kind == KIND_TWO_MIN) {
+    if (f->kind == KIND_TWO) {
         v[9] = o->sc0;
         v[10] = o->sc1;
     }
-    if (f->kind == KIND_TWO_MIN) {
-        v[11] = _mm512_castps_si512(o->min);
-        v[12] = o->mn;
+    if (f->kind == KIND_PAIR || f->kind == KIND_PAIR_MIN) v[9] = o->sc;
+    if (f->kind == KIND_PAIR_MIN) {
+        v[10] = _mm512_castps_si512(o->min);
+        v[11] = o->mn;
     }
 }
 
@@ -63,7 +62,7 @@ NPU_INLINE void dots(const __m512i *w0, const __m512i *w1, const int8_t *q, uint
 NPU_INLINE void tile_block(wkind kind, int columns, const __m512i *v, const npu_mm_act *a, uint64_t a_stride,
                            __m512 acc[2][MAX_COLUMNS]) {
     const __m512i *r[2] = {v, v + vectors_of(kind)};
-    const int offset = kind == KIND_PLAIN || kind == KIND_TWO ? 128 : 0;
+    const int offset = kind == KIND_MIN || kind == KIND_PAIR_MIN ? 0 : 128;
     __m512i sum[2][MAX_COLUMNS];
     if (kind == KIND_PLAIN || kind == KIND_MIN) {
         NPU_UNROLL
@@ -81,8 +80,12 @@ NPU_INLINE void tile_block(wkind kind, int columns, const __m512i *v, const npu_
         NPU_UNROLL
         for (int i = 0; i < 2 * columns; i++) {
             int g = i % 2, c = i / 2;
-            sum[g][c] =
-                _mm512_add_epi32(_mm512_mullo_epi32(sum[g][c], r[g][9]), _mm512_mullo_epi32(high[g][c], r[g][10]));
+            if (kind == KIND_TWO) {
+                sum[g][c] =
+                    _mm512_add_epi32(_mm512_mullo_epi32(sum[g][c], r[g][9]), _mm512_mullo_epi32(high[g][c], r[g][10]));
+            } else {
+                sum[g][c] = v_dot16(v_pair(sum[g][c], high[g][c]), r[g][9]);
+            }
         }
     }
     NPU_UNROLL
@@ -94,10 +97,10 @@ NPU_INLINE void tile_block(wkind kind, int columns, const __m512i *v, const npu_
             _mm512_fmadd_ps(_mm512_mul_ps(_mm512_castsi512_ps(r[g][8]), d), _mm512_cvtepi32_ps(sum[g][c]), acc[g][c]);
         if (kind == KIND_MIN)
             acc[g][c] = _mm512_fmadd_ps(_mm512_castsi512_ps(r[g][9]), _mm512_set1_ps(one->s), acc[g][c]);
-        if (kind == KIND_TWO_MIN) {
-            __m512i mins = _mm512_dpwssd_epi32(_mm512_setzero_si512(), r[g][12], broadcast4(&one->b0));
+        if (kind == KIND_PAIR_MIN) {
+            __m512i mins = _mm512_dpwssd_epi32(_mm512_setzero_si512(), r[g][11], broadcast4(&one->b0));
             acc[g][c] =
-                _mm512_fmadd_ps(_mm512_mul_ps(_mm512_castsi512_ps(r[g][11]), d), _mm512_cvtepi32_ps(mins), acc[g][c]);
+                _mm512_fmadd_ps(_mm512_mul_ps(_mm512_castsi512_ps(r[g][10]), d), _mm512_cvtepi32_ps(mins), acc[g][c]);
         }
     }
 }
@@ -125,72 +128,28 @@ NPU_INLINE void tile(wkind kind, int columns, const mm_tile *t) {
 
 typedef void tile_fn(const mm_tile *t);
 
-static void plain_1(const mm_tile *t) {
-    tile(KIND_PLAIN, 1, t);
-}
-static void plain_2(const mm_tile *t) {
-    tile(KIND_PLAIN, 2, t);
-}
-static void plain_3(const mm_tile *t) {
-    tile(KIND_PLAIN, 3, t);
-}
-static void plain_4(const mm_tile *t) {
-    tile(KIND_PLAIN, 4, t);
-}
-static void plain_5(const mm_tile *t) {
-    tile(KIND_PLAIN, 5, t);
-}
-static void plain_6(const mm_tile *t) {
-    tile(KIND_PLAIN, 6, t);
-}
-static void min_1(const mm_tile *t) {
-    tile(KIND_MIN, 1, t);
-}
-static void min_2(const mm_tile *t) {
-    tile(KIND_MIN, 2, t);
-}
-static void min_3(const mm_tile *t) {
-    tile(KIND_MIN, 3, t);
-}
-static void min_4(const mm_tile *t) {
-    tile(KIND_MIN, 4, t);
-}
-static void min_5(const mm_tile *t) {
-    tile(KIND_MIN, 5, t);
-}
-static void min_6(const mm_tile *t) {
-    tile(KIND_MIN, 6, t);
-}
-static void two_1(const mm_tile *t) {
-    tile(KIND_TWO, 1, t);
-}
-static void two_2(const mm_tile *t) {
-    tile(KIND_TWO, 2, t);
-}
-static void two_3(const mm_tile *t) {
-    tile(KIND_TWO, 3, t);
-}
-static void two_4(const mm_tile *t) {
-    tile(KIND_TWO, 4, t);
-}
-static void two_min_1(const mm_tile *t) {
-    tile(KIND_TWO_MIN, 1, t);
-}
-static void two_min_2(const mm_tile *t) {
-    tile(KIND_TWO_MIN, 2, t);
-}
-static void two_min_3(const mm_tile *t) {
-    tile(KIND_TWO_MIN, 3, t);
-}
-static void two_min_4(const mm_tile *t) {
-    tile(KIND_TWO_MIN, 4, t);
-}
+#define MM_TILE(name, kind, columns)                 \
+    static void name##_##columns(const mm_tile *t) { \
+        tile(kind, columns, t);                      \
+    }
+#define MM_TILES_4(name, kind) \
+    MM_TILE(name, kind, 1) MM_TILE(name, kind, 2) MM_TILE(name, kind, 3) MM_TILE(name, kind, 4)
+#define MM_TILES_6(name, kind) MM_TILES_4(name, kind) MM_TILE(name, kind, 5) MM_TILE(name, kind, 6)
+MM_TILES_6(plain, KIND_PLAIN)
+MM_TILES_6(min, KIND_MIN)
+MM_TILES_4(two, KIND_TWO)
+MM_TILES_4(pair, KIND_PAIR)
+MM_TILES_4(pair_min, KIND_PAIR_MIN)
+#undef MM_TILE
+#undef MM_TILES_4
+#undef MM_TILES_6
 
-static tile_fn *const tiles[][MAX_COLUMNS] = {
+static tile_fn *const tiles[KIND_COUNT][MAX_COLUMNS] = {
     [KIND_PLAIN] = {plain_1, plain_2, plain_3, plain_4, plain_5, plain_6},
     [KIND_MIN] = {min_1, min_2, min_3, min_4, min_5, min_6},
     [KIND_TWO] = {two_1, two_2, two_3, two_4},
-    [KIND_TWO_MIN] = {two_min_1, two_min_2, two_min_3, two_min_4},
+    [KIND_PAIR] = {pair_1, pair_2, pair_3, pair_4},
+    [KIND_PAIR_MIN] = {pair_min_1, pair_min_2, pair_min_3, pair_min_4},
 };
 
 /* All activation rows against the panel, as evenly as can be over as few tiles as can be. */
@@ -206,6 +165,19 @@ static void all_columns(wkind kind, mm_tile t, uint32_t rows) {
     }
 }
 
+/* One unit of 16 weight rows into |to|, where two groups of 16 take turns. */
+NPU_INLINE void unpack_unit(const wformat *f, const wrows *r, __m512i *to) {
+    wunit u;
+    u.quads = 0;
+    f->head(&u, r);
+    NPU_UNROLL
+    for (int b = 0; b < (int)f->unit_blocks; b++, to += 2 * vectors_of(f->kind)) {
+        wblock o;
+        f->block(&u, r, b, &o);
+        put_block(f, &o, to);
+    }
+}
+
 /* Unpacks |units| units of 32 weight rows. */
 NPU_INLINE void unpack(const wformat *f, const uint8_t *p, uint64_t stride, uint32_t units, const uint8_t *next,
                        __m512i *v) {
@@ -213,16 +185,17 @@ NPU_INLINE void unpack(const wformat *f, const uint8_t *p, uint64_t stride, uint
         prefetch(next, STRIP * f->unit_bytes);
         for (uint32_t g = 0; g < 2; g++) {
             wrows r = rows_at(p + g * LANES * stride, stride);
-            __m512i *to = v + (2 * i * f->unit_blocks + g) * vectors_of(f->kind);
-            wunit u;
-            u.quads = 0;
-            f->head(&u, &r);
-            NPU_UNROLL
-            for (int b = 0; b < (int)f->unit_blocks; b++, to += 2 * vectors_of(f->kind)) {
-                wblock o;
-                f->block(&u, &r, b, &o);
-                put_block(f, &o, to);
-            }
+            unpack_unit(f, &r, v + (2 * i * f->unit_blocks + g) * vectors_of(f->kind));
+        }
+    }
+}
+
+/* The same of two packed strips of 16. */
+NPU_INLINE void unpack_packed(const wformat *f, const uint8_t *const p[2], uint32_t units, __m512i *v) {
+    for (uint32_t i = 0; i < units; i++) {
+        for (uint32_t g = 0; g < 2; g++) {
+            wrows r = packed_at(p[g] + (uint64_t)i * NPU_MM_PACK_ROWS * f->unit_bytes, 0);
+            unpack_unit(f, &r, v + (2 * i * f->unit_blocks + g) * vectors_of(f->kind));
         }
     }
 }
@@ -233,15 +206,25 @@ NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, ui
     __m512i *v = (__m512i *)scratch;
     for (uint32_t n = n0; n < n1; n += STRIP) {
         uint32_t count = n1 - n < STRIP ? n1 - n : STRIP;
-        uint64_t stride;
-        const uint8_t *p =
-            strip_of(task, n, count, STRIP, (uint64_t)units * f->unit_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
-        const uint8_t *next = n + STRIP < n1 ? p + STRIP * stride : task->after;
+        uint64_t stride = 0;
+        const uint8_t *p = NULL, *next = NULL;
+        if (!task->packed) {
+            p = strip_of(task, n, count, STRIP, (uint64_t)units * f->unit_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
+            next = n + STRIP < n1 ? p + STRIP * stride : task->after;
+        }
         uint32_t rows_mask = 0xFFFFFFFFu >> (STRIP - count);
         mm_tile t = {v, .a_stride = task->blocks, .n = n, .mask = {(__mmask16)rows_mask, (__mmask16)(rows_mask >> 16)}};
         for (uint32_t i = 0; i < units; i += chunk) {
             uint32_t here = units - i < chunk ? units - i : chunk;
-            unpack(f, p + (uint64_t)i * f->unit_bytes, stride, here, next + (uint64_t)i * STRIP * f->unit_bytes, v);
+            uint64_t at = (uint64_t)i * f->unit_bytes;
+            if (task->packed) { /* results of a second strip that isn't there are not stored */
+                const uint8_t *first = packed_rows(f, task, n).p[0] + NPU_MM_PACK_ROWS * at;
+                const uint8_t *second =
+                    count > LANES ? packed_rows(f, task, n + LANES).p[0] + NPU_MM_PACK_ROWS * at : first;
+                unpack_packed(f, (const uint8_t *const[]){first, second}, here, v);
+            } else {
+                unpack(f, p + at, stride, here, next + STRIP * at, v);
+            }
             t.blocks = here * f->unit_blocks;
             t.begin = i == 0;
             t.bias = i + here == units ? task->bias : NULL;

@@ -11,6 +11,8 @@
 #ifndef NPU_MATMUL_UNPACK_H
 #define NPU_MATMUL_UNPACK_H
 
+#include "target/host/matmul/matmul.h"
+
 #if !defined(NPU_INLINE)
 #error "include a matmul_vec_<isa>.h first"
 #endif
@@ -20,7 +22,7 @@ typedef struct wblock {
     vi w[8];
     vf scale, min;
     vi sc0, sc1; /* int32 */
-    vi mn;       /* int16 pairs */
+    vi sc, mn;   /* int16 pairs */
 } wblock;
 
 /* What |head| keeps for |block|: transposed raw words. */
@@ -32,14 +34,34 @@ typedef struct wunit {
 } wunit;
 
 /* Where the rows are: row 4g + i at p[g] + i * stride, which is one x86 address; more pointers would not fit registers.
- */
+ * Or packed (matmul_pack.c): what lies |at| bytes into a unit, in its packed order, is in the column of 16 rows at
+ * p[0] + 16 * at. */
 typedef struct wrows {
     const uint8_t *p[GROUPS];
     uint64_t stride, stride3;
+    int packed;     /* a constant to the compiler */
+    uint32_t first; /* packed: the first of our lanes among the 16 */
 } wrows;
 
+NPU_INLINE wrows packed_at(const uint8_t *p, uint32_t first) {
+    wrows r;
+    r.p[0] = p;
+    r.packed = 1;
+    r.first = first;
+    return r;
+}
+
+/* Where something is in a unit: |at| in the file, |packed_at| in the packed order. */
+NPU_INLINE int in_unit(const wrows *r, int at, int packed_at) {
+    return r->packed ? packed_at : at;
+}
+
+NPU_INLINE const uint8_t *column(const wrows *r, int at, uint32_t bytes) {
+    return r->p[0] + NPU_MM_PACK_ROWS * at + r->first * bytes;
+}
+
 NPU_INLINE wrows rows_at(const uint8_t *p, uint64_t stride) {
-    wrows r = {{p}, stride, 3 * stride};
+    wrows r = {{p}, stride, 3 * stride, 0, 0};
     for (int g = 0; g < GROUPS; g++) r.p[g] = p + (uint64_t)g * 4 * stride;
     return r;
 }
@@ -64,6 +86,10 @@ NPU_INLINE vi quad(const wrows *r, int i, int at) {
 
 /* 16 bytes of each row, transposed: t[j] holds the j-th 32-bit word of each row. */
 NPU_INLINE void words4(const wrows *r, int at, vi *t) {
+    if (r->packed) {
+        for (int j = 0; j < 4; j++) t[j] = v_load(column(r, at + 4 * j, 4));
+        return;
+    }
     v_transpose(quad(r, 0, at), quad(r, 1, at), quad(r, 2, at), quad(r, 3, at), t);
 }
 
@@ -95,6 +121,7 @@ NPU_INLINE int64_t four_of(const wrows *r, int g, int at, int bytes) {
 
 /* A half of each row. */
 NPU_INLINE vf halves(const wrows *r, int at) {
+    if (r->packed) return v_load_halves(column(r, at, 2));
     int64_t four[GROUPS];
     for (int g = 0; g < GROUPS; g++) four[g] = four_of(r, g, at, 2);
     return v_halves(four);
@@ -102,9 +129,31 @@ NPU_INLINE vf halves(const wrows *r, int at) {
 
 /* A word of each row. */
 NPU_INLINE vi dwords(const wrows *r, int at) {
+    if (r->packed) return v_load(column(r, at, 4));
     uint32_t w[LANES];
     for (int i = 0; i < LANES; i++) memcpy(&w[i], row_at(r, i / 4, i % 4, at), 4);
     return v_words(w);
+}
+
+/* A byte of each row as a word. */
+NPU_INLINE vi bytes_at(const wrows *r, int at) {
+    if (r->packed) return v_load_bytes(column(r, at, 1));
+    int64_t four[GROUPS];
+    for (int g = 0; g < GROUPS; g++) four[g] = four_of(r, g, at, 1);
+    return v_bytes(four);
+}
+
+/* The last word or half of a unit, at least 16 bytes into it. */
+NPU_INLINE vi last_dword(const wrows *r, int at) {
+    vi t[4];
+    if (r->packed) return dwords(r, at);
+    words4(r, at - 12, t);
+    return t[3];
+}
+
+NPU_INLINE vf last_half(const wrows *r, int at) {
+    if (r->packed) return halves(r, at);
+    return v_half(v_srl32(last_dword(r, at - 2), 16));
 }
 
 NPU_INLINE vf half_low(vi words) {
@@ -128,13 +177,22 @@ NPU_INLINE vi or_masked(vi v, vi bits, int mask) {
     return v_or_and(v, bits, v_set8(mask));
 }
 
-/* Byte |i| of each word, as int32. */
+/* Byte |i| of each word, as int32. A look-up of a byte whose number has the top bit is 0. */
 NPU_INLINE vi byte_of(vi words, int i) {
-    return v_and(v_srl32(words, (8 * i)), v_set32(255));
+    const int none = (int)0x80808000;
+    return v_look_up(words, v_group(none | (12 + i), none | (8 + i), none | (4 + i), none | i));
 }
 
-NPU_INLINE vi signed_byte_of(vi words, int i) {
-    return v_sra32(v_sll32(words, (24 - 8 * i)), 24);
+/* Bytes |i| and i + 1 of each word, in the low or the high bytes of a pair of halves. */
+NPU_INLINE vi pair_low(vi words, int i) {
+    const int ones = (int)0x80018000, twos = 0x00010001 * i;
+    return v_look_up(words, v_group((ones + twos) | 0x000C000C, (ones + twos) | 0x00080008, (ones + twos) | 0x00040004,
+                                    ones + twos));
+}
+
+NPU_INLINE vi pair_high(vi words, int i) {
+    const int at = 0x01800080 + 0x01000100 * i;
+    return v_look_up(words, v_group(at | 0x0C000C00, at | 0x08000800, at | 0x04000400, at));
 }
 
 /* 16 bytes of nibbles a row: values j and j + 16 in the halves of byte j. */
@@ -226,155 +284,12 @@ NPU_INLINE void block_iq4_nl(wunit *u, const wrows *r, int b, wblock *o) {
 /* The scale is halved to go with the doubled values; its two smallest values are subnormal. */
 NPU_INLINE void block_mxfp4(wunit *u, const wrows *r, int b, wblock *o) {
     (void)b;
-    int64_t four[GROUPS];
-    for (int g = 0; g < GROUPS; g++) four[g] = four_of(r, g, 0, 1);
-    vi e = v_bytes(four);
+    vi e = bytes_at(r, 0);
     vi normal = v_sll32(v_sub32(e, v_set32(1)), 23), tiny = v_sllv32(v_set32(0x00200000), e);
     o->scale = v_as_float(v_if_less32(e, v_set32(2), tiny, normal));
     codes4(u, r, 1, u->low);
     nibbles_split(u->low, o->w);
     look_up(mxfp4_doubled, o->w);
-}
-
-/* Q4_K, Q5_K: half d, half dmin, 12 bytes that hold eight 6-bit scales and minima. */
-NPU_INLINE void head_q4_k(wunit *u, const wrows *r) {
-    vi t[4];
-    words4(r, 0, t);
-    u->d = half_low(t[0]);
-    u->dmin = half_high(t[0]);
-    u->s[0] = bytes_and(t[1], 63);
-    u->m[0] = bytes_and(t[2], 63);
-    u->s[1] = or_masked(bytes_and(t[3], 15), v_srl32(t[1], 2), 48);
-    u->m[1] = or_masked(bytes_and(v_srl32(t[3], 4), 15), v_srl32(t[2], 2), 48);
-}
-
-NPU_INLINE void scale_min_q4_k(const wunit *u, int b, wblock *o) {
-    o->scale = v_mulf(u->d, v_float(byte_of(u->s[b / 4], b % 4)));
-    vf min = v_mulf(u->dmin, v_float(byte_of(u->m[b / 4], b % 4)));
-    o->min = negated(min);
-}
-
-/* 32 bytes hold two blocks. */
-NPU_INLINE void nibbles_pair(wunit *u, const wrows *r, int at, int b, vi *w) {
-    if (b % 2 == 0) codes8(u, r, at + b / 2 * 32, u->low);
-    for (int j = 0; j < 8; j++) w[j] = bytes_and(b % 2 ? v_srl16(u->low[j], 4) : u->low[j], 15);
-}
-
-NPU_INLINE void block_q4_k(wunit *u, const wrows *r, int b, wblock *o) {
-    scale_min_q4_k(u, b, o);
-    nibbles_pair(u, r, 16, b, o->w);
-}
-
-NPU_INLINE void head_q5_k(wunit *u, const wrows *r) {
-    head_q4_k(u, r);
-    codes8(u, r, 16, u->high);
-}
-
-NPU_INLINE void block_q5_k(wunit *u, const wrows *r, int b, wblock *o) {
-    scale_min_q4_k(u, b, o);
-    nibbles_pair(u, r, 48, b, o->w);
-    for (int j = 0; j < 8; j++) {
-        vi bit = b < 4 ? v_sll32(u->high[j], (4 - b)) : v_srl32(u->high[j], (b - 4));
-        o->w[j] = or_masked(o->w[j], bit, 16);
-    }
-}
-
-/* Q6_K: 128 bytes of low halves, 64 of top pairs, 16 signed scales, half d. Half of the unit, 128 values, is in 64
- * bytes of low halves and 32 of top pairs. */
-NPU_INLINE void head_q6_k(wunit *u, const wrows *r) {
-    vi last[4];
-    words4(r, 192, u->s);
-    words4(r, 194, last);
-    u->d = half_high(last[3]);
-}
-
-NPU_INLINE void block_q6_k(wunit *u, const wrows *r, int b, wblock *o) {
-    o->scale = u->d;
-    o->sc0 = signed_byte_of(u->s[b / 2], b % 2 * 2);
-    o->sc1 = signed_byte_of(u->s[b / 2], b % 2 * 2 + 1);
-    if (b % 4 == 0) {
-        codes8(u, r, b / 4 * 64, u->low);
-        codes8(u, r, b / 4 * 64 + 32, u->low + 8);
-        codes8(u, r, 128 + b / 4 * 32, u->high);
-    }
-    for (int j = 0; j < 8; j++) {
-        vi four = u->low[b % 2 * 8 + j], top = u->high[j];
-        four = bytes_and(b % 4 < 2 ? four : v_srl16(four, 4), 15);
-        top = b % 4 < 2 ? v_sll32(top, (4 - b % 4 * 2)) : v_srl32(top, (b % 4 * 2 - 4));
-        o->w[j] = or_masked(four, top, 48);
-    }
-}
-
-/* The two bits of Q2_K and Q3_K: 32 bytes hold four blocks. */
-NPU_INLINE void pairs_of(wunit *u, const wrows *r, int at, int b, vi *w) {
-    if (b % 4 == 0) codes8(u, r, at + b / 4 * 32, u->low);
-    for (int j = 0; j < 8; j++) w[j] = bytes_and(v_srl16(u->low[j], (b % 4 * 2)), 3);
-}
-
-NPU_INLINE void head_q2_k(wunit *u, const wrows *r) {
-    vi last[4];
-    words4(r, 0, u->s);
-    words4(r, 68, last);
-    u->d = half_low(last[3]);
-    u->dmin = negated(half_high(last[3]));
-    for (int j = 0; j < 4; j++) {
-        u->m[j] = bytes_and(v_srl32(u->s[j], 4), 15);
-        u->s[j] = bytes_and(u->s[j], 15);
-    }
-}
-
-NPU_INLINE void block_q2_k(wunit *u, const wrows *r, int b, wblock *o) {
-    o->scale = u->d;
-    o->min = u->dmin;
-    o->sc0 = byte_of(u->s[b / 2], b % 2 * 2);
-    o->sc1 = byte_of(u->s[b / 2], b % 2 * 2 + 1);
-    vi two = v_srl32(u->m[b / 2], (b % 2 * 16));
-    o->mn = v_or(v_and(two, v_set32(255)), v_sll32(v_and(two, v_set32(0xFF00)), 8));
-    pairs_of(u, r, 16, b, o->w);
-}
-
-/* Q3_K: 32 bytes of third bits, 64 of pairs, 12 bytes of 6-bit scales, half d. The last 16 bytes are read as words. */
-NPU_INLINE void head_q3_k(wunit *u, const wrows *r) {
-    vi t[4], a[3];
-    codes8(u, r, 0, u->high);
-    words4(r, 94, t);
-    u->d = half_high(t[3]);
-    for (int j = 0; j < 3; j++) a[j] = v_or(v_srl32(t[j], 16), v_sll32(t[j + 1], 16));
-    for (int j = 0; j < 4; j++) { /* scales 4j … 4j+3: low halves in the halves of a[j % 2], top pairs in a[2] */
-        vi low = bytes_and(j < 2 ? a[j] : v_srl32(a[j - 2], 4), 15);
-        vi top = j < 2 ? v_sll32(a[2], (4 - 2 * j)) : v_srl32(a[2], (2 * j - 4));
-        u->s[j] = v_sub8(or_masked(low, top, 48), v_set8(32));
-    }
-}
-
-NPU_INLINE void block_q3_k(wunit *u, const wrows *r, int b, wblock *o) {
-    o->scale = u->d;
-    o->sc0 = signed_byte_of(u->s[b / 2], b % 2 * 2);
-    o->sc1 = signed_byte_of(u->s[b / 2], b % 2 * 2 + 1);
-    pairs_of(u, r, 32, b, o->w);
-    for (int j = 0; j < 8; j++) {
-        vi bit = b < 2 ? v_sll32(u->high[j], (2 - b)) : v_srl32(u->high[j], (b - 2));
-        o->w[j] = or_masked(o->w[j], bit, 4);
-    }
-}
-
-/* IQ4_XS: half d, 16 bits of top pairs, 4 bytes of low halves of eight 6-bit scales; then as IQ4_NL. */
-NPU_INLINE void head_iq4_xs(wunit *u, const wrows *r) {
-    vi t[4];
-    words4(r, 0, t);
-    u->d = half_low(t[0]);
-    u->s[0] = v_srl32(t[0], 16);
-    u->s[1] = t[1];
-}
-
-NPU_INLINE void block_iq4_xs(wunit *u, const wrows *r, int b, wblock *o) {
-    vi low = v_and(v_srl32(u->s[1], (4 * b)), v_set32(15));
-    vi top = v_and(v_srl32(u->s[0], (2 * b)), v_set32(3));
-    vi ls = v_sub32(v_or(low, v_sll32(top, 4)), v_set32(32));
-    o->scale = v_mulf(u->d, v_float(ls));
-    codes4(u, r, 8 + b * 16, u->low);
-    nibbles_split(u->low, o->w);
-    look_up(iq4_levels, o->w);
 }
 
 #endif

@@ -40,6 +40,34 @@ NPU_INLINE vi v_sums_of_four(const vi *v) {
                             _mm256_shuffle_epi32(_mm256_blend_epi32(cd, ab, 0xCC), 0x4E));
 }
 
+/* The same, added to |start|, when the sums of two neighbouring lanes fit 16 bits: half of the work. */
+NPU_INLINE vi v_sums_small(const vi *v, vi start) {
+    const vi ones = _mm256_set1_epi16(1);
+    vi ab = _mm256_madd_epi16(_mm256_packs_epi32(v[0], v[1]), ones);
+    vi cd = _mm256_madd_epi16(_mm256_packs_epi32(v[2], v[3]), ones);
+    return _mm256_add_epi32(start, _mm256_madd_epi16(_mm256_packs_epi32(ab, cd), ones));
+}
+
+/* The same when the lanes fit 16 bits. */
+NPU_INLINE vi v_sums_half(const vi *v, vi start) {
+    const vi ones = _mm256_set1_epi16(1);
+    __m256 ab = _mm256_castsi256_ps(_mm256_madd_epi16(_mm256_packs_epi32(v[0], v[1]), ones));
+    __m256 cd = _mm256_castsi256_ps(_mm256_madd_epi16(_mm256_packs_epi32(v[2], v[3]), ones));
+    vi even = _mm256_castps_si256(_mm256_shuffle_ps(ab, cd, 0x88));
+    vi odd = _mm256_castps_si256(_mm256_shuffle_ps(ab, cd, 0xDD));
+    return _mm256_add_epi32(_mm256_add_epi32(even, start), odd);
+}
+
+/* Lane 4g + j: the sums of group g of registers j of |low| and |high|, which fit 16 bits, as a pair of halves. */
+NPU_INLINE vi v_sums_pair(const vi *low, const vi *high) {
+    const vi ones = _mm256_set1_epi16(1);
+    vi v[4];
+    for (int j = 0; j < 4; j++) v[j] = _mm256_madd_epi16(_mm256_packs_epi32(low[j], high[j]), ones);
+    vi ab = _mm256_madd_epi16(_mm256_packs_epi32(v[0], v[1]), ones);
+    vi cd = _mm256_madd_epi16(_mm256_packs_epi32(v[2], v[3]), ones);
+    return _mm256_packs_epi32(ab, cd);
+}
+
 NPU_INLINE vi v_set8(int x) {
     return _mm256_set1_epi8((char)x);
 }
@@ -85,6 +113,9 @@ NPU_INLINE vi v_mul32(vi a, vi b) {
 }
 NPU_INLINE vi v_srl16(vi v, int n) {
     return _mm256_srli_epi16(v, n);
+}
+NPU_INLINE vi v_sra16(vi v, int n) {
+    return _mm256_srai_epi16(v, n);
 }
 NPU_INLINE vi v_srl32(vi v, int n) {
     return _mm256_srli_epi32(v, n);
@@ -144,6 +175,18 @@ NPU_INLINE vi v_load(const void *p) {
 }
 NPU_INLINE void v_store(void *p, vi v) {
     _mm256_storeu_si256((__m256i *)p, v);
+}
+/* A half of each lane. */
+NPU_INLINE vf v_load_halves(const void *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(p));
+}
+/* An unsigned byte of each lane, as words. */
+NPU_INLINE vi v_load_bytes(const void *p) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(p));
+}
+/* The low halves of |low| and |high| as pairs. */
+NPU_INLINE vi v_pair(vi low, vi high) {
+    return _mm256_blend_epi16(low, _mm256_slli_epi32(high, 16), 0xAA);
 }
 NPU_INLINE vf v_float(vi v) {
     return _mm256_cvtepi32_ps(v);

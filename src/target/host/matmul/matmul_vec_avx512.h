@@ -44,6 +44,34 @@ NPU_INLINE vi v_sums_of_four(const vi *v) {
                             _mm512_shuffle_epi32(_mm512_mask_blend_epi32(0xCCCC, cd, ab), _MM_PERM_BADC));
 }
 
+/* The same, added to |start|, when the sums of two neighbouring lanes fit 16 bits: half of the work. */
+NPU_INLINE vi v_sums_small(const vi *v, vi start) {
+    const vi ones = _mm512_set1_epi16(1);
+    vi ab = _mm512_madd_epi16(_mm512_packs_epi32(v[0], v[1]), ones);
+    vi cd = _mm512_madd_epi16(_mm512_packs_epi32(v[2], v[3]), ones);
+    return _mm512_dpwssd_epi32(start, _mm512_packs_epi32(ab, cd), ones);
+}
+
+/* The same when the lanes fit 16 bits. */
+NPU_INLINE vi v_sums_half(const vi *v, vi start) {
+    const vi ones = _mm512_set1_epi16(1);
+    __m512 ab = _mm512_castsi512_ps(_mm512_madd_epi16(_mm512_packs_epi32(v[0], v[1]), ones));
+    __m512 cd = _mm512_castsi512_ps(_mm512_madd_epi16(_mm512_packs_epi32(v[2], v[3]), ones));
+    vi even = _mm512_castps_si512(_mm512_shuffle_ps(ab, cd, 0x88));
+    vi odd = _mm512_castps_si512(_mm512_shuffle_ps(ab, cd, 0xDD));
+    return _mm512_add_epi32(_mm512_add_epi32(even, start), odd);
+}
+
+/* Lane 4g + j: the sums of group g of registers j of |low| and |high|, which fit 16 bits, as a pair of halves. */
+NPU_INLINE vi v_sums_pair(const vi *low, const vi *high) {
+    const vi ones = _mm512_set1_epi16(1);
+    vi v[4];
+    for (int j = 0; j < 4; j++) v[j] = _mm512_madd_epi16(_mm512_packs_epi32(low[j], high[j]), ones);
+    vi ab = _mm512_madd_epi16(_mm512_packs_epi32(v[0], v[1]), ones);
+    vi cd = _mm512_madd_epi16(_mm512_packs_epi32(v[2], v[3]), ones);
+    return _mm512_packs_epi32(ab, cd);
+}
+
 NPU_INLINE vi v_set8(int x) {
     return _mm512_set1_epi8((char)x);
 }
@@ -90,6 +118,9 @@ NPU_INLINE vi v_mul32(vi a, vi b) {
 NPU_INLINE vi v_srl16(vi v, int n) {
     return _mm512_srli_epi16(v, (unsigned)n);
 }
+NPU_INLINE vi v_sra16(vi v, int n) {
+    return _mm512_srai_epi16(v, (unsigned)n);
+}
 NPU_INLINE vi v_srl32(vi v, int n) {
     return _mm512_srli_epi32(v, (unsigned)n);
 }
@@ -128,6 +159,18 @@ NPU_INLINE vi v_load(const void *p) {
 }
 NPU_INLINE void v_store(void *p, vi v) {
     _mm512_storeu_si512(p, v);
+}
+/* A half of each lane. */
+NPU_INLINE vf v_load_halves(const void *p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(p));
+}
+/* An unsigned byte of each lane, as words. */
+NPU_INLINE vi v_load_bytes(const void *p) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(p));
+}
+/* The low halves of |low| and |high| as pairs. */
+NPU_INLINE vi v_pair(vi low, vi high) {
+    return _mm512_mask_blend_epi16(0xAAAAAAAA, low, _mm512_slli_epi32(high, 16));
 }
 NPU_INLINE vf v_float(vi v) {
     return _mm512_cvtepi32_ps(v);

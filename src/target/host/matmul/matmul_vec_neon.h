@@ -53,6 +53,20 @@ NPU_INLINE vi v_sums_of_four(const vi *v) {
     return vpaddq_s32(vpaddq_s32(v[0], v[1]), vpaddq_s32(v[2], v[3]));
 }
 
+/* The same, added to |start|; other machines have shorter ways for small sums. */
+NPU_INLINE vi v_sums_small(const vi *v, vi start) {
+    return vaddq_s32(start, v_sums_of_four(v));
+}
+NPU_INLINE vi v_sums_half(const vi *v, vi start) {
+    return v_sums_small(v, start);
+}
+
+/* Lane j: the sums of registers j of |low| and |high|, which fit 16 bits, as a pair of halves. */
+NPU_INLINE vi v_sums_pair(const vi *low, const vi *high) {
+    int32x4_t a = v_sums_of_four(low), b = v_sums_of_four(high);
+    return vreinterpretq_s32_s16(vtrn1q_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
+}
+
 NPU_INLINE vi v_set8(int x) {
     return of_u8(vdupq_n_u8((uint8_t)x));
 }
@@ -99,6 +113,9 @@ NPU_INLINE vi v_mul32(vi a, vi b) {
 /* Shifts by a register, which compilers make immediate: the immediate forms want a literal. */
 NPU_INLINE vi v_srl16(vi v, int n) {
     return vreinterpretq_s32_u16(vshlq_u16(vreinterpretq_u16_s32(v), vdupq_n_s16((int16_t)-n)));
+}
+NPU_INLINE vi v_sra16(vi v, int n) {
+    return vreinterpretq_s32_s16(vshlq_s16(vreinterpretq_s16_s32(v), vdupq_n_s16((int16_t)-n)));
 }
 NPU_INLINE vi v_srl32(vi v, int n) {
     return of_u32(vshlq_u32(as_u32(v), vdupq_n_s32(-n)));
@@ -151,6 +168,23 @@ NPU_INLINE vi v_dot16(vi a, vi b) {
 
 NPU_INLINE void v_store(void *p, vi v) {
     vst1q_u8(p, as_u8(v));
+}
+/* A half of each lane. */
+NPU_INLINE vf v_load_halves(const void *p) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+/* An unsigned byte of each lane, as words. */
+NPU_INLINE vi v_load_bytes(const void *p) {
+    uint32_t four;
+    memcpy(&four, p, 4);
+    return of_u32(vmovl_u16(vget_low_u16(vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(four))))));
+}
+/* The low halves of |low| and |high| as pairs. */
+NPU_INLINE vi v_pair(vi low, vi high) {
+    return vsliq_n_s32(low, high, 16);
+}
+NPU_INLINE vi v_load(const void *p) {
+    return of_u8(vld1q_u8(p));
 }
 NPU_INLINE vf v_float(vi v) {
     return vcvtq_f32_s32(v);

@@ -1,7 +1,7 @@
 /* Every MUL_MAT variant of this machine against the reference, bit by bit (NaN as a class): all formats, both modes,
  * odd sizes, strided views, one and three threads, several weights with biases, wild scales and wild activations.
- * Results lie between poisoned guard zones that are compared too; scratch is exactly as large as was asked for, and
- * poisoned.
+ * Weights in place and packed. Results lie between poisoned guard zones that are compared too; scratch is exactly as
+ * large as was asked for, and poisoned.
  *
  * Usage: optest_matmul [seed]
  */
@@ -121,6 +121,7 @@ typedef struct job {
     npu_pool *pool;
     uint8_t *scratch;
     uint64_t scratch_bytes;
+    const uint8_t *packed[NPU_OP_SRCS];
 } job;
 
 static npu_host_operand operand(const bed *b, uint16_t i) {
@@ -133,14 +134,34 @@ static void run_one(void *context, unsigned ith, unsigned nth) {
     npu_host_call call = {.op = &j->b->op, .mode = j->mode, .ith = ith, .nth = nth, .pool = j->pool};
     call.scratch = j->scratch;
     call.scratch_bytes = j->scratch_bytes;
+    call.packed = j->packed;
     for (int i = 0; i < NPU_OP_SRCS; i++) call.src[i] = operand(j->b, j->b->op.src[i]);
     for (int i = 0; i < NPU_OP_DSTS; i++) call.dst[i] = operand(j->b, j->b->op.dst[i]);
     npu_error err;
     if (j->variant->run(&call, &err) != NPU_OK) exit(2);
 }
 
-static void run(const bed *b, const npu_host_variant *variant, npu_mode mode, npu_pool *pool) {
-    job j = {b, variant, mode, pool, NULL, 0};
+/* The weights of |j| as the variant packs them, in two goes and in memory that ends with them. */
+static void pack(const bed *b, job *j, uint8_t **copies) {
+    const npu_host_packing *p = j->variant->packing;
+    for (int i = 0; i < MAX_WEIGHTS; i++) {
+        copies[i] = NULL;
+        if (!p || b->op.src[1 + i] == NPU_NO_TENSOR) continue;
+        npu_host_operand w = operand(b, b->op.src[1 + i]);
+        uint64_t bytes = p->bytes(&w.t, j->mode), parts = p->parts(&w.t);
+        if (!bytes) continue;
+        if (!(copies[i] = malloc(bytes))) exit(2);
+        memset(copies[i], 0xA5, bytes);
+        p->pack(&w.t, w.data, parts / 2, parts, copies[i]);
+        p->pack(&w.t, w.data, 0, parts / 2, copies[i]);
+        j->packed[1 + i] = copies[i];
+    }
+}
+
+static void run(const bed *b, const npu_host_variant *variant, npu_mode mode, npu_pool *pool, int packed) {
+    job j = {b, variant, mode, pool, NULL, 0, {NULL}};
+    uint8_t *copies[MAX_WEIGHTS] = {NULL};
+    if (packed) pack(b, &j, copies);
     j.scratch_bytes = variant->scratch(&b->op, b->tensors, mode, npu_pool_threads(pool));
     j.scratch = need(j.scratch_bytes);
     npu_pool_run(pool, run_one, &j);
@@ -151,6 +172,7 @@ static void run(const bed *b, const npu_host_variant *variant, npu_mode mode, np
         }
     }
     free(j.scratch);
+    for (int i = 0; i < MAX_WEIGHTS; i++) free(copies[i]);
 }
 
 static int is_nan(uint32_t bits) {
@@ -180,7 +202,7 @@ static void check(const shape *s, npu_pool *const *pools, int n_pools) {
     make(&b, s);
     const npu_host_variant *v = npu_host_variants(NPU_OP_MUL_MAT);
     uint8_t *want[MAX_WEIGHTS];
-    run(&b, v, s->mode, pools[0]);
+    run(&b, v, s->mode, pools[0], 0);
     for (uint32_t i = 0; i < s->n_weights; i++) {
         want[i] = b.data[b.op.dst[i]];
         if (!(b.data[b.op.dst[i]] = malloc(b.bytes[b.op.dst[i]]))) exit(2);
@@ -188,10 +210,11 @@ static void check(const shape *s, npu_pool *const *pools, int n_pools) {
     uint32_t here = npu_cpu_features();
     for (v++; v->name; v++) {
         if ((v->features & here) != v->features || (v->takes && !v->takes(&b.op, b.tensors, s->mode))) continue;
-        for (int p = 0; p < n_pools; p++) {
+        for (int p = 0; p < 2 * n_pools; p++) {
+            npu_pool *pool = pools[p / 2];
             for (uint32_t i = 0; i < s->n_weights; i++) memset(b.data[b.op.dst[i]], 0x5A, b.bytes[b.op.dst[i]]);
-            run(&b, v, s->mode, pools[p]);
-            failures += !same(&b, want, s, v->name, npu_pool_threads(pools[p]));
+            run(&b, v, s->mode, pool, p % 2);
+            failures += !same(&b, want, s, p % 2 ? "packed" : v->name, npu_pool_threads(pool));
             checks++;
         }
     }

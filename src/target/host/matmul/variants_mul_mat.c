@@ -8,12 +8,14 @@
 const npu_host_variant npu_host_MUL_MAT[] = {
     {"ref", 0, npu_host_mul_mat_ref, npu_host_mul_mat_scratch_ref, NULL},
 #if defined(__x86_64__)
-    {"avx2", NPU_CPU_AVX2, npu_host_mul_mat_avx2, npu_host_mul_mat_scratch, NULL},
-    {"avxvnni", NPU_CPU_AVX2 | NPU_CPU_AVXVNNI, npu_host_mul_mat_avxvnni, npu_host_mul_mat_scratch, NULL},
-    {"avx512", NPU_CPU_AVX512, npu_host_mul_mat_avx512, npu_host_mul_mat_scratch, NULL},
+    {"avx2", NPU_CPU_AVX2, npu_host_mul_mat_avx2, npu_host_mul_mat_scratch, NULL, &npu_host_mul_mat_packing},
+    {"avxvnni", NPU_CPU_AVX2 | NPU_CPU_AVXVNNI, npu_host_mul_mat_avxvnni, npu_host_mul_mat_scratch, NULL,
+     &npu_host_mul_mat_packing},
+    {"avx512", NPU_CPU_AVX512, npu_host_mul_mat_avx512, npu_host_mul_mat_scratch, NULL, &npu_host_mul_mat_packing},
 #elif defined(__aarch64__)
-    {"neon", NPU_CPU_NEON, npu_host_mul_mat_neon, npu_host_mul_mat_scratch, NULL},
-    {"dotprod", NPU_CPU_NEON | NPU_CPU_DOTPROD, npu_host_mul_mat_dotprod, npu_host_mul_mat_scratch, NULL},
+    {"neon", NPU_CPU_NEON, npu_host_mul_mat_neon, npu_host_mul_mat_scratch, NULL, &npu_host_mul_mat_packing},
+    {"dotprod", NPU_CPU_NEON | NPU_CPU_DOTPROD, npu_host_mul_mat_dotprod, npu_host_mul_mat_scratch, NULL,
+     &npu_host_mul_mat_packing},
 #endif
     {0},
 };

@@ -1,0 +1,121 @@
+/* Packed copies of weights for the variants that read them faster than the file's rows. Made with all threads when a
+ * graph is first seen, shared by the graphs of a target, gone with the target or with the file's buffer. They are never
+ * needed: what finds no room stays in place, with the same results.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "target/host/host.h"
+
+/* Copies lie together in pieces of memory of at least this size, large enough for the system's large pages. */
+enum { ARENA_BYTES = 16 << 20, ALIGN = 128 };
+
+struct npu_host_arena {
+    struct npu_host_arena *next;
+    uint8_t *data;
+    uint64_t bytes, used;
+};
+
+struct npu_host_copy {
+    struct npu_host_copy *next;
+    const uint8_t *data; /* of the weight in its file */
+    const npu_host_packing *packing;
+    uint32_t ne[2];
+    uint64_t stride;
+    uint8_t type;
+    uint8_t *packed;
+};
+
+typedef struct job {
+    const npu_host_packing *packing;
+    const npu_tensor *w;
+    const uint8_t *data;
+    uint8_t *to;
+} job;
+
+static void pack_part(void *context, unsigned ith, unsigned nth) {
+    const job *j = context;
+    uint64_t parts = j->packing->parts(j->w);
+    j->packing->pack(j->w, j->data, parts * ith / nth, parts * (ith + 1) / nth, j->to);
+}
+
+/* A quarter of the machine's memory is put into copies, no more. */
+static uint64_t budget(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && bytes > 0 ? (uint64_t)pages / 4 * (uint64_t)bytes : 0;
+}
+
+static uint8_t *room(npu_host *host, uint64_t bytes) {
+    uint64_t taken = 0;
+    for (struct npu_host_arena *a = host->arenas; a; a = a->next) {
+        taken += a->bytes;
+        if (a->bytes - a->used < bytes) continue;
+        a->used += bytes;
+        return a->data + a->used - bytes;
+    }
+    uint64_t size = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
+    if (taken > budget() || size > budget() - taken) return NULL;
+    struct npu_host_arena *a = calloc(1, sizeof *a);
+    void *data = a ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+    if (data == MAP_FAILED) {
+        free(a);
+        return NULL;
+    }
+    madvise(data, size, MADV_HUGEPAGE);
+    *a = (struct npu_host_arena){host->arenas, data, size, bytes};
+    host->arenas = a;
+    return data;
+}
+
+static bool is_copy_of(const struct npu_host_copy *c, const npu_host_packing *packing, const npu_tensor *w,
+                       const uint8_t *data) {
+    return c->data == data && c->packing == packing && c->type == w->type && c->ne[0] == w->ne[0] &&
+           c->ne[1] == w->ne[1] && c->stride == w->nb[1];
+}
+
+const uint8_t *npu_host_packed(npu_host *host, const npu_host_packing *packing, const npu_buffer *buffer,
+                               const npu_tensor *w) {
+    if (!packing || !npu_host_buffer_is_wrapped(buffer) || buffer->use != NPU_BUFFER_WEIGHTS) return NULL;
+    uint64_t bytes = packing->bytes(w, host->base.mode);
+    if (!bytes || w->rows_of != NPU_ROWS_FIXED) return NULL;
+    const uint8_t *data = buffer->data + w->offset;
+    for (struct npu_host_copy *c = host->copies; c; c = c->next)
+        if (is_copy_of(c, packing, w, data)) return c->packed;
+    struct npu_host_copy *c = calloc(1, sizeof *c);
+    uint8_t *to = c ? room(host, (bytes + ALIGN - 1) / ALIGN * ALIGN) : NULL;
+    if (!to) {
+        free(c);
+        return NULL;
+    }
+    npu_pool_run(host->pool, pack_part, &(job){packing, w, data, to});
+    *c = (struct npu_host_copy){host->copies, data, packing, {w->ne[0], w->ne[1]}, w->nb[1], w->type, to};
+    host->copies = c;
+    return to;
+}
+
+void npu_host_forget_copies(npu_host *host, const uint8_t *from, uint64_t bytes) {
+    for (struct npu_host_copy **at = &host->copies; *at;) {
+        struct npu_host_copy *c = *at;
+        if (c->data < from || (uint64_t)(c->data - from) >= bytes) {
+            at = &c->next;
+            continue;
+        }
+        *at = c->next;
+        free(c);
+    }
+}
+
+void npu_host_copies_free(npu_host *host) {
+    while (host->copies) {
+        struct npu_host_copy *next = host->copies->next;
+        free(host->copies);
+        host->copies = next;
+    }
+    while (host->arenas) {
+        struct npu_host_arena *a = host->arenas;
+        host->arenas = a->next;
+        munmap(a->data, a->bytes);
+        free(a);
+    }
+}
