@@ -52,7 +52,7 @@ static int evict(htp_map *map) {
     htp_mapping *victim = 0;
     for (unsigned i = 0; i < ENTRIES; i++) {
         htp_mapping *m = &map->entries[i];
-        if (!m->address || (m->in_use && NPU_GUARD(MAP_IN_USE))) continue;
+        if (!m->address || m->in_use) continue;
         if (!victim || m->pinned < victim->pinned || (m->pinned == victim->pinned && m->last_use < victim->last_use))
             victim = m;
     }
@@ -70,7 +70,7 @@ static htp_mapping *free_entry(htp_map *map) {
 }
 
 static htp_mapping *map_buffer(htp_map *map, const npu_wire_buffer *b) {
-    while (NPU_GUARD(MAP_WINDOW) && map->mapped_bytes + b->bytes > map->window_bytes)
+    while (map->mapped_bytes + b->bytes > map->window_bytes)
         if (!evict(map)) return 0;
     htp_mapping *m = free_entry(map);
     if (!m) return 0;
@@ -127,7 +127,7 @@ void htp_map_release(htp_map *map) {
 void htp_map_drop(htp_map *map, int32_t fd) {
     qurt_mutex_lock(&map->lock);
     htp_mapping *m;
-    while ((m = find(map, fd)) && m->in_use && NPU_GUARD(MAP_DROP_WAITS)) qurt_cond_wait(&map->released, &map->lock);
+    while ((m = find(map, fd)) && m->in_use) qurt_cond_wait(&map->released, &map->lock);
     if (m) unmap(map, m);
     qurt_mutex_unlock(&map->lock);
 }

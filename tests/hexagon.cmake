@@ -22,6 +22,21 @@ foreach(name hexagon_ops hexagon_hostile hexagon_hostile_ops hexagon_hostile_rpc
   npu_command_test(${name} $<TARGET_FILE:${name}> SANITIZED)
 endforeach()
 
+# Pieces of the NPU program alone.
+set(NPU_HTP_fence fence)
+set(NPU_HTP_trace_ring trace)
+foreach(name fence trace_ring)
+  add_executable(hexagon_${name} hexagon/hexagon_${name}.c ${PROJECT_SOURCE_DIR}/htp/${NPU_HTP_${name}}.c
+                 ${PROJECT_SOURCE_DIR}/htp/memory.c)
+  target_include_directories(hexagon_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(hexagon_${name} PRIVATE HTP_BUILD_NATIVE)
+  target_link_libraries(hexagon_${name} PRIVATE PkgConfig::CMOCKA Threads::Threads npu_flags)
+  if(NPU_MUTABLE)
+    target_sources(hexagon_${name} PRIVATE mutants/guard.c)
+  endif()
+  npu_command_test(hexagon_${name} $<TARGET_FILE:hexagon_${name}> SANITIZED TIMEOUT 60)
+endforeach()
+
 # Models on the emulated device, byte for byte.
 if(hexagon IN_LIST NPU_TARGETS)
   foreach(family "q4_0 q4_1 q8_0" "q5_0 q5_1 iq4_nl" "q2_k q3_k_s q4_k_s" "q5_k_s q6_k iq4_xs" "f32 bf16")

@@ -38,7 +38,7 @@ const char *npu_opplan_flash_attn(const npu_op *op, const npu_tensor *tensors, c
         NPU_GUARD_UP(ROUND_ATTN_SPANS, m * 8, NPU_VECTOR_BYTES) + npu_round_up(heads * 4, NPU_VECTOR_BYTES);
     for (a->rows = m < 8 ? (m ? m : 1) : 8; a->rows; a->rows--) {
         uint64_t tasks = (uint64_t)((m + a->rows - 1) / a->rows) * k->ne[1];
-        uint32_t scratch = NPU_GUARD_UP(ROUND_ATTN_STATES, a->rows * a->group * 16, NPU_VECTOR_BYTES);
+        uint32_t scratch = npu_round_up(a->rows * a->group * 16, NPU_VECTOR_BYTES);
         a->slot_bytes = BLOCK * (a->k_row_bytes + a->v_row_bytes) + a->rows * a->mask_row_bytes;
         uint64_t bytes = local_bytes(a, q->ne[0], v->ne[0]);
         a->head.threads = tasks < hw->threads ? (uint32_t)(tasks ? tasks : 1) : hw->threads;

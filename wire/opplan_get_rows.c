@@ -1,7 +1,6 @@
 /* Op plan of GET_ROWS: from weight images and from rows as they lie in a file. */
 #include "wire/opplan.h"
 
-#include "wire/guard.h"
 #include "wire/format.h"
 #include "wire/image.h"
 
@@ -24,7 +23,7 @@ const char *npu_opplan_get_rows(const npu_op *op, const npu_tensor *tensors, con
         if (!f || !npu_image_fits(f, values)) return "no such image";
         /* A slot takes what a row has in each plane, brought out of the tiles by a DMA of its own: at most a byte of
          * codes and two of scales and minima a value, and a vector a plane because each begins one. */
-        values = NPU_GUARD_UP(ROUND_IMAGE_ROW, values, 64) + 64;
+        values = npu_round_up(values, 64) + 64;
     } else if (npu_opplan_plain(table, NPU_TYPE_F32)) {
         number = CONVERT; /* not out of the slot it came into: the next load goes there, and DMA keeps no order */
     } else if (is_plain(table)) {

@@ -54,7 +54,7 @@ static uint32_t weight_slot(npu_kernel_mul_mat *k, const npu_hw *hw, const npu_t
         k->records_at = NPU_GUARD_UP(ROUND_CODES, w->ne[0], NPU_VECTOR_BYTES);
         bytes = npu_image_row_tile_bytes(npu_image_format_of(w->type), w->ne[0]);
     }
-    *units += NPU_GUARD_CEIL(ROUND_PLANNED_UNITS, w->ne[1], rows);
+    *units += (w->ne[1] + rows - 1) / rows;
     return bytes + NPU_VECTOR_BYTES; /* and its bias */
 }
 

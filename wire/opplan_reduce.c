@@ -20,7 +20,7 @@ const char *npu_opplan_soft_max(const npu_op *op, const npu_tensor *tensors, con
     const npu_opplan_streams s = {{4, mask ? mask->type == NPU_TYPE_F16 ? 2 : 4 : 0}, 4, 1};
     if (SRC(0)->ne[0] > 1 << 24) return "a row is too long for the NPU's local memory";
     if (SRC(0)->ne[2] > NPU_SCRATCH_BYTES / 8) return "softmax of too many heads";
-    k->head.scratch_shared_bytes = NPU_GUARD_UP(ROUND_SLOPES, SRC(0)->ne[2] * 4, NPU_VECTOR_BYTES);
+    k->head.scratch_shared_bytes = npu_round_up(SRC(0)->ne[2] * 4, NPU_VECTOR_BYTES);
     if (mask && mask->type == NPU_TYPE_F16)
         k->work_bytes = NPU_GUARD_UP(ROUND_WIDE_MASK, SRC(0)->ne[0], 32) * 4; /* as f32 */
     return npu_opplan_rows_fit(k, hw, npu_tensor_rows(SRC(0)), SRC(0)->ne[0], &s);

@@ -1,7 +1,6 @@
 /* Op plans of ROPE_TABLE and ROPE. */
 #include "wire/opplan.h"
 
-#include "wire/guard.h"
 #include "wire/image.h"
 
 #define SRC(i) npu_opplan_operand(op, tensors, (i))
@@ -10,7 +9,7 @@
 const char *npu_opplan_rope_table(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel) {
     const npu_opplan_streams s = {{4}, 4, 1};
     if (DST->ne[0] > 1 << 20) return "a row is too long for the NPU's local memory";
-    return npu_opplan_rows_fit(kernel, hw, DST->ne[1], NPU_GUARD_UP(ROUND_TABLE_ROW, DST->ne[0], 64), &s);
+    return npu_opplan_rows_fit(kernel, hw, DST->ne[1], npu_round_up(DST->ne[0], 64), &s);
 }
 
 /* A unit is a token: all its heads, with room for whole vectors behind the last one. */

@@ -256,7 +256,7 @@ void htp_flash_attn(htp_op *o) {
     const npu_tensor *q = &o->src[0];
     attn a = {.o = o, .k = o->kernel, .d = q->ne[0], .dv = o->src[2].ne[0], .rows = q->ne[2]};
     int32_t *spans = (int32_t *)htp_op_shared_scratch(o);
-    float *slopes = (float *)(spans + NPU_GUARD_UP(ROUND_SPANS_BEFORE_SLOPES, a.rows * 2, 32));
+    float *slopes = (float *)(spans + npu_round_up(a.rows * 2, 32));
     a.spans = spans;
     a.slopes = slopes;
     a.k_width = (a.d + 31) / 32;

@@ -336,6 +336,74 @@ static void flash_attn(void **state) {
     }
 }
 
+/* Lists that begin in the middle of a line and end in the next; sinks; slopes of many heads; rows that repeat. */
+static void lines(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 6; i++) {
+        begin(i + 70, NPU_OP_GET_ROWS);
+        f.op.src[0] = add(NPU_TYPE_F32, 40, 70, 1, 0);
+        f.used += 100;
+        f.op.src[1] = add(NPU_TYPE_I32, 9, 1, 1, 0);
+        list(f.op.src[1], 9, 60 + i);
+        f.op.dst[0] = add(NPU_TYPE_F32, 40, 9, 1, 4);
+        run(NPU_OK);
+        begin(i + 80, NPU_OP_SOFT_MAX);
+        f.op.params.softmax = (npu_params_softmax){.scale = 0.3f, .max_bias = i % 2 ? 8.0f : 0};
+        f.op.src[0] = add(NPU_TYPE_F32, 45 + i, 6, 12, 4);
+        f.op.src[1] = add(i < 3 ? NPU_TYPE_F16 : NPU_TYPE_F32, 45 + i, 6, 1, i < 3 ? 2 : 0);
+        f.op.src[2] = add(NPU_TYPE_F32, 12, 1, 1, 0);
+        f.op.dst[0] = add(NPU_TYPE_F32, 45 + i, 6, 12, 0);
+        run(NPU_OK);
+        begin(i + 90, NPU_OP_FLASH_ATTN);
+        f.op.params.attn = (npu_params_attn){.scale = 0.125f, .max_bias = 8.0f};
+        f.op.src[0] = add(NPU_TYPE_F32, 64, 24, 3 + i, 0);
+        f.op.src[1] = add(NPU_TYPE_F16, 64, 4, 90, 0);
+        f.op.src[2] = add(NPU_TYPE_F16, 64, 4, 90, 0);
+        f.op.src[3] = add(NPU_TYPE_I32, 2, 3 + i, 1, 0);
+        f.op.src[4] = add(NPU_TYPE_F32, 90, 3 + i, 1, 0);
+        f.op.dst[0] = add(NPU_TYPE_F32, 64, 24, 3 + i, 0);
+        for (uint32_t r = 0; r < 3 + i; r++) {
+            int32_t *span = (int32_t *)(void *)(arenas[0]->data + f.tensors[f.op.src[3]].offset) + (size_t)2 * r;
+            span[0] = 0;
+            span[1] = (int32_t)(80 + r);
+        }
+        run(NPU_OK);
+        begin(i + 95, NPU_OP_ADD);
+        f.op.src[0] = add(NPU_TYPE_F32, 35, 50, 1, 0);
+        f.op.src[1] = add(NPU_TYPE_F32, 5 + 30 * (i % 2), 50, 1, 0);
+        f.op.src[1] = i % 2 ? f.op.src[1] : add(NPU_TYPE_F32, 7, 1, 1, 0);
+        f.op.dst[0] = add(NPU_TYPE_F32, 35, 50, 1, 0);
+        run(NPU_OK);
+    }
+}
+
+/* Batches that are not kept share a place in shared memory: the second must not reach what the first is read from. */
+static void two_at_once(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        npu_event events[2];
+        npu_error err = {0};
+        begin(i + 40, NPU_OP_RMS_NORM);
+        f.op.src[0] = add(NPU_TYPE_F32, 64, 3, 1, 0);
+        uint16_t results[2] = {add(NPU_TYPE_F32, 64, 3, 1, 0), add(NPU_TYPE_F32, 64, 3, 1, 0)};
+        memcpy(arenas[1]->data, arenas[0]->data, f.used);
+        for (int t = 0; t < 2; t++) {
+            for (int k = 0; k < 2; k++) {
+                f.op.dst[0] = results[k];
+                f.op.params.eps.eps = k ? 0.5f : 0.25f;
+                npu_batch batch = {.tensors = f.tensors, .ops = &f.op, .buffers = &arenas[t], .n_tensors = f.n};
+                batch.n_ops = batch.n_buffers = 1;
+                batch.weights = f.weights;
+                if (targets[t]->ops->submit(targets[t], &batch, &events[k], &err) != NPU_OK) fail_msg("%s", err.text);
+                if (!t && targets[t]->ops->wait(targets[t], events[k], &err) != NPU_OK) fail_msg("%s", err.text);
+            }
+            for (int k = 0; t && k < 2; k++)
+                if (targets[t]->ops->wait(targets[t], events[k], &err) != NPU_OK) fail_msg("%s", err.text);
+        }
+        assert_memory_equal(arenas[0]->data, arenas[1]->data, f.used);
+    }
+}
+
 /* One product through the vtable's gemv: the host's bytes, or a plain word that this device has no such product. */
 static void gemv(void **state) {
     (void)state;
@@ -391,6 +459,8 @@ int main(void) {
         cmocka_unit_test(rope),
         cmocka_unit_test(flash_attn),
         cmocka_unit_test(gemv),
+        cmocka_unit_test(lines),
+        cmocka_unit_test(two_at_once),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

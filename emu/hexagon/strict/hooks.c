@@ -146,6 +146,19 @@ EMU_API void __tsan_atomic_signal_fence(int order) {
     (void)order;
 }
 
+// What -fsanitize=alignment calls: the place in the source, the type's description, and the address.
+struct mismatch {
+    const char *file;
+    uint32_t line, column;
+    const void *type;
+    unsigned char log_alignment, kind;
+};
+void __ubsan_handle_type_mismatch_v1(const struct mismatch *what, uintptr_t address);
+EMU_API void __ubsan_handle_type_mismatch_v1(const struct mismatch *what, uintptr_t address) {
+    emu_strict_report("misaligned", "an access at %#llx wants an alignment of %u (%s:%u)", (unsigned long long)address,
+                      1u << what->log_alignment, what->file, what->line);
+}
+
 void *__wrap_memcpy(void *to, const void *from, size_t bytes);
 void *__wrap_memmove(void *to, const void *from, size_t bytes);
 void *__wrap_memset(void *to, int value, size_t bytes);

@@ -173,19 +173,20 @@ void emu_strict_unmap(uint32_t at, uint64_t bytes) {
 
 // --- lines; under m.lock ---
 
-// Whole lines: the last one of a buffer ends with its page.
+// Whole lines: the last one of a buffer ends with its page. The record first, and on the other side last: who has the
+// bytes has the moment that they are of, or a later one.
 static void write_back(struct view *v, uint32_t line) {
     uint64_t at = (uint64_t)line * line_bytes();
-    memcpy(v->memory + at, v->copy + at, line_bytes());
     v->seen[line] = emu_strict_now();
     atomic_store(&v->lines[line].writer, v->seen[line]);
+    memcpy(v->memory + at, v->copy + at, line_bytes());
     emu_strict_release();
 }
 
 static void refresh(struct view *v, uint32_t line) {
     uint64_t at = (uint64_t)line * line_bytes();
-    v->seen[line] = atomic_load(&v->lines[line].writer);
     memcpy(v->copy + at, v->memory + at, line_bytes());
+    v->seen[line] = atomic_load(&v->lines[line].writer);
 }
 
 static uint32_t writer_of(const struct view *v, uint32_t line) {

@@ -36,6 +36,7 @@
     STRICT_WRONG(DMA_TYPE, engine, "dma_type")              \
     STRICT_WRONG(VTCM_OUTSIDE, vtcm, "vtcm_outside")        \
     STRICT_WRONG(VTCM_NOT_OWNED, vtcm, "vtcm_not_owned")    \
+    STRICT_WRONG(VTCM_MISALIGNED, vtcm, "misaligned")       \
     STRICT_WRONG(VTCM_SCALAR, vtcm, "")
 
 enum strict_what {

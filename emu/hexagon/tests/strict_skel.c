@@ -223,6 +223,9 @@ static uint32_t vtcm_wrong(uint32_t what) {
         HAP_compute_res_release_cached(context);
         x = v[0];
         break;
+    case STRICT_VTCM_MISALIGNED:
+        x = *(volatile vector *)(void *)(vtcm + 64);
+        break;
     case STRICT_VTCM_SCALAR:
         x = v[3];
         return x[0] * 0 + (load(vtcm) != 0) * 0;

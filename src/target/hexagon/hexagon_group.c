@@ -13,7 +13,7 @@
 
 /* Fence numbers start shortly before they wrap, so that every run passes that. */
 enum { LOOK_US = 5000, GRACE_US = 100000, DECODE_ROWS = 16, PIECE_ROWS = 16 };
-#define FIRST_NUMBER 0xFFFFFF00u
+#define FIRST_NUMBER 0xFFFFFFFEu
 
 static uint64_t now_us(void) {
     return npu_clock_ns() / 1000;

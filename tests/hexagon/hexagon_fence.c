@@ -1,0 +1,98 @@
+/* Fences of the NPU program between two threads of this process: what a signal says, numbers that wrap, the time limit.
+ * The emulated calls do nothing here, except telling the time. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "htp/fence.h"
+#include "htp/platform/hap.h"
+#include "htp/platform/machine.h"
+
+enum { ROUNDS = 20000 };
+
+static npu_fence slots[2] __attribute__((aligned(128)));
+
+uint64_t HAP_perf_get_time_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+void npu_emu_dccleaninva(const void *address) {
+    (void)address;
+}
+uint32_t npu_emu_line(void) {
+    return 128;
+}
+void npu_emu_line_wait(const void *line, uint32_t value, uint32_t timeout_us) {
+    (void)line, (void)value, (void)timeout_us;
+}
+void npu_emu_line_wake(const void *line) {
+    (void)line;
+}
+void *npu_emu_low_alloc(uint32_t bytes, uint32_t align) {
+    (void)bytes, (void)align;
+    return NULL;
+}
+void npu_emu_low_free(void *memory) {
+    (void)memory;
+}
+
+/* The status of round |i|: another one each time. */
+static uint32_t status_of(uint32_t i) {
+    return 1 + i % 1000;
+}
+
+static void *answer(void *argument) {
+    uint32_t first = *(uint32_t *)argument;
+    for (uint32_t i = 1; i <= ROUNDS; i++) {
+        if (htp_fence_wait(&slots[1], first + i, 20000000) != NPU_WIRE_OK) return NULL;
+        htp_fence_signal(&slots[0], first + i, status_of(i));
+    }
+    return argument;
+}
+
+/* Who finds the number finds the status that was written before it, also where numbers wrap. */
+static void order(void **state) {
+    (void)state;
+    uint32_t first = 0u - ROUNDS / 2;
+    void *ended;
+    pthread_t thread;
+    slots[0] = slots[1] = (npu_fence){.sequence = first};
+    assert_int_equal(pthread_create(&thread, NULL, answer, &first), 0);
+    for (uint32_t i = 1; i <= ROUNDS; i++) {
+        htp_fence_signal(&slots[1], first + i, NPU_WIRE_OK);
+        assert_int_equal(htp_fence_wait(&slots[0], first + i, 20000000), status_of(i));
+    }
+    pthread_join(thread, &ended);
+    assert_ptr_equal(ended, &first);
+}
+
+static void wraps(void **state) {
+    (void)state;
+    slots[0] = (npu_fence){.sequence = 0xFFFFFFFE};
+    assert_int_equal(htp_fence_wait(&slots[0], 3, 1000), NPU_WIRE_NO_FENCE); /* not reached yet */
+    slots[0] = (npu_fence){.sequence = 4};
+    assert_int_equal(htp_fence_wait(&slots[0], 0xFFFFFFFF, 1000), NPU_WIRE_OK); /* long ago */
+}
+
+static void fails(void **state) {
+    (void)state;
+    htp_fences f = {.slots = slots, .own = 1, .base = 50, .most = 7, .timeout_us = 1000};
+    slots[1] = (npu_fence){.sequence = 50};
+    htp_fences_fail(&f, NPU_WIRE_BAD_ROW_ID);
+    assert_int_equal(htp_fence_wait(&slots[1], 57, 1000), NPU_WIRE_BAD_ROW_ID);
+    npu_wire_sync wait = {.kind = NPU_SYNC_WAIT, .slot = 1, .number = 3};
+    f.own = 0;
+    assert_int_equal(htp_fences_sync(&f, &wait), NPU_WIRE_PEER_FAILED);
+    assert_int_equal(f.peer, 1);
+    assert_int_equal(f.peer_code, NPU_WIRE_BAD_ROW_ID);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(order), cmocka_unit_test(wraps), cmocka_unit_test(fails)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
