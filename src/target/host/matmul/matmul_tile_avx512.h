@@ -190,10 +190,12 @@ NPU_INLINE void unpack(const wformat *f, const uint8_t *p, uint64_t stride, uint
     }
 }
 
-/* The same of two packed strips of 16. */
-NPU_INLINE void unpack_packed(const wformat *f, const uint8_t *const p[2], uint32_t units, __m512i *v) {
+/* The same of two packed strips of 16. |next|: what is unpacked after that, after all products with this. */
+NPU_INLINE void unpack_packed(const wformat *f, const uint8_t *const p[2], const uint8_t *const next[2], uint32_t units,
+                              __m512i *v) {
     for (uint32_t i = 0; i < units; i++) {
         for (uint32_t g = 0; g < 2; g++) {
+            prefetch(next[g] + (uint64_t)i * NPU_MM_PACK_ROWS * f->unit_bytes, NPU_MM_PACK_ROWS * f->unit_bytes);
             wrows r = packed_at(p[g] + (uint64_t)i * NPU_MM_PACK_ROWS * f->unit_bytes, 0);
             unpack_unit(f, &r, v + (2 * i * f->unit_blocks + g) * vectors_of(f->kind));
         }
@@ -221,7 +223,13 @@ NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, ui
                 const uint8_t *first = packed_rows(f, task, n).p[0] + NPU_MM_PACK_ROWS * at;
                 const uint8_t *second =
                     count > LANES ? packed_rows(f, task, n + LANES).p[0] + NPU_MM_PACK_ROWS * at : first;
-                unpack_packed(f, (const uint8_t *const[]){first, second}, here, v);
+                const uint64_t strip = (uint64_t)units * NPU_MM_PACK_ROWS * f->unit_bytes;
+                const uint64_t ahead = i + here < units ? (uint64_t)here * NPU_MM_PACK_ROWS * f->unit_bytes
+                                                        : 2 * strip - NPU_MM_PACK_ROWS * at;
+                const int more = i + here < units || n + STRIP < n1;
+                const uint8_t *next_first = more ? first + ahead : first, *next_second = more ? second + ahead : first;
+                unpack_packed(f, (const uint8_t *const[]){first, second},
+                              (const uint8_t *const[]){next_first, next_second}, here, v);
             } else {
                 unpack(f, p + at, stride, here, next + STRIP * at, v);
             }
