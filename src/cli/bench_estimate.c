@@ -55,7 +55,7 @@ static double token_seconds(const npu_plan *p, unsigned n, bool rows, double kv_
         bool shared = rows && (e->code == NPU_OP_MUL_MAT || e->code == NPU_OP_FLASH_ATTN);
         seconds += op_seconds(p, e, shared ? n : 1, rows ? n : 1, kv_bytes);
     }
-    double fences = rows ? 4.0 * p->n_layers + 1 : n;
+    double fences = rows ? 4.0 * p->n_layers : n;
     return n > 1 ? seconds + fences * assumed.fence_us * 1e-6 : seconds;
 }
 

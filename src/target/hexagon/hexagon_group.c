@@ -94,18 +94,31 @@ void npu_hex_group_close(npu_hex_target *t) {
     npu_hex_sessions_close(t->sessions, t->set.n);
 }
 
-npu_status npu_hex_group_twin(npu_hex_target *t, const npu_hex_buffer *of, uint32_t device, npu_hex_buffer **out,
-                              npu_error *err) {
-    npu_hex_group *g = &t->group;
+static npu_status find_twin(npu_hex_group *g, const npu_hex_buffer *of, npu_hex_twin **out, npu_error *err) {
     uint32_t i = 0;
     while (i < g->n_twins && g->twins[i].of != of) i++;
     if (i == sizeof g->twins / sizeof g->twins[0])
         return npu_fail(err, NPU_NO_MEMORY, "hexagon.group", "more compute buffers than there is room for");
     if (i == g->n_twins) g->twins[g->n_twins++] = (npu_hex_twin){.of = of};
-    *out = g->twins[i].own[device];
-    if (*out) return NPU_OK;
-    NPU_TRY(npu_hex_buffer_alloc(t->sessions[device], of->bytes, true, out, err));
-    g->twins[i].own[device] = *out;
+    *out = &g->twins[i];
+    return NPU_OK;
+}
+
+npu_status npu_hex_group_twin(npu_hex_target *t, const npu_hex_buffer *of, uint32_t device, npu_hex_buffer **out,
+                              npu_error *err) {
+    npu_hex_twin *twin = NULL;
+    NPU_TRY(find_twin(&t->group, of, &twin, err));
+    if (!twin->own[device])
+        NPU_TRY(npu_hex_buffer_alloc(t->sessions[device], of->bytes, true, &twin->own[device], err));
+    *out = twin->own[device];
+    return NPU_OK;
+}
+
+npu_status npu_hex_group_spare(npu_hex_target *t, const npu_hex_buffer *of, npu_hex_buffer **out, npu_error *err) {
+    npu_hex_twin *twin = NULL;
+    NPU_TRY(find_twin(&t->group, of, &twin, err));
+    if (!twin->spare) NPU_TRY(npu_hex_alloc_shared(t, of->bytes, true, &twin->spare, err));
+    *out = twin->spare;
     return NPU_OK;
 }
 
@@ -298,6 +311,10 @@ static void give_up(npu_hex_target *t) {
         note_failure(t, npu_hex_give_up(t->sessions[d], &here), &here);
         g->last[d] = 0;
     }
+    npu_error late = {0}; /* none is lost: they were slow */
+    npu_fail(&late, NPU_TIMEOUT, "hexagon.timeout", "%u devices did not finish a batch within %.1f s", t->set.n,
+             (double)npu_hex_session_timeout_us(t->session) / 1e6);
+    note_failure(t, NPU_TIMEOUT, &late);
 }
 
 npu_status npu_hex_group_wait(npu_hex_target *t, uint64_t batch, npu_error *err) {

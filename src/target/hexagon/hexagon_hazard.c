@@ -83,11 +83,15 @@ bool npu_hex_hazards_inside(const npu_hex_hazards *h) {
     return false;
 }
 
+bool npu_hex_hazards_needed(const npu_hex_hazards *h) {
+    for (uint32_t i = h->next; i < h->n; i++)
+        for (uint32_t k = 0; k < h->next; k++)
+            if (meet(&h->list[i], &h->list[k])) return true;
+    return false;
+}
+
 bool npu_hex_hazards_end(npu_hex_hazards *h) {
-    bool needed = false;
-    for (uint32_t i = h->next; i < h->n && !needed; i++)
-        for (uint32_t k = 0; k < h->next && !needed; k++) needed = meet(&h->list[i], &h->list[k]);
-    if (!needed) return false;
+    if (!npu_hex_hazards_needed(h)) return false;
     h->n -= h->next;
     memmove(h->list, h->list + h->next, h->n * sizeof *h->list);
     h->next = 0;

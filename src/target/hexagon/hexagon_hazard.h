@@ -27,7 +27,10 @@ void npu_hex_hazards_undo(npu_hex_hazards *h); /* back to begin */
 /* Whether the op's devices meet each other, which no barrier helps. */
 bool npu_hex_hazards_inside(const npu_hex_hazards *h);
 
-/* Whether a barrier is needed before the op; it starts the list anew then. */
+/* Whether a barrier is needed before the op. */
+bool npu_hex_hazards_needed(const npu_hex_hazards *h);
+
+/* The same, at the op's end: a barrier starts the list anew. */
 bool npu_hex_hazards_end(npu_hex_hazards *h);
 
 #endif

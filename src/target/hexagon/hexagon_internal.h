@@ -38,6 +38,7 @@ enum { NPU_HEX_ARENA_BYTES = 4 << 20 }; /* images share buffers of this size */
 typedef struct npu_hex_twin {
     const npu_hex_buffer *of;
     npu_hex_buffer *own[NPU_HEX_DEVICES];
+    npu_hex_buffer *spare; /* a second one that all share */
 } npu_hex_twin;
 
 /* Several devices at work on one batch (hexagon_group.c). */
@@ -110,6 +111,8 @@ npu_status npu_hex_alloc_shared(npu_hex_target *t, uint64_t bytes, bool pinned, 
 /* The device's own memory at the same offsets as |of|. */
 npu_status npu_hex_group_twin(npu_hex_target *t, const npu_hex_buffer *of, uint32_t device, npu_hex_buffer **out,
                               npu_error *err);
+/* A second buffer of all devices, likewise. */
+npu_status npu_hex_group_spare(npu_hex_target *t, const npu_hex_buffer *of, npu_hex_buffer **out, npu_error *err);
 npu_status npu_hex_group_submit(npu_hex_target *t, const npu_batch *batch, npu_event *event, npu_error *err);
 npu_status npu_hex_group_wait(npu_hex_target *t, uint64_t batch, npu_error *err);
 void npu_hex_group_count(const npu_hex_target *t, npu_target_counters *out);

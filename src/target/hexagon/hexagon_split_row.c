@@ -25,6 +25,7 @@ typedef enum mode { ALONE, EACH, PARTS } mode; /* device 0; every device all of 
 typedef struct value {
     bool each;  /* in every device's own memory */
     bool stays; /* nothing of the batch writes over it: device 0's is where the graph says */
+    bool spare; /* in the second shared buffer, as its place in the first one was still being read */
 } value;
 
 /* How an op's operands are cut: |dim| of each, -1 = whole. */
@@ -46,6 +47,7 @@ typedef struct splitting {
     value *values; /* [op] of the first result, which all share */
     npu_hex_program programs[NPU_HEX_DEVICES];
     npu_hex_hazards hazards;
+    uint32_t operands[NPU_HEX_DEVICES]; /* of the programs, before the op at hand */
     heads heads;
     uint16_t heads_layer; /* whose |heads| are */
     bool has_heads;
@@ -257,10 +259,14 @@ static npu_status place(splitting *s, uint32_t i, unsigned k, uint16_t index, ui
     const npu_tensor *t = &s->batch->tensors[index];
     if (!is_compute(s->batch, t)) return NPU_OK;
     const value *v = k >= NPU_OP_SRCS ? &s->values[i] : last_value(s, i, t);
-    if (!v || !v->each || (v->stays && !d)) return NPU_OK;
-    npu_hex_buffer *own;
-    NPU_TRY(npu_hex_group_twin(s->t, out->buffer, d, &own, err));
-    out->buffer = own;
+    npu_hex_buffer *other;
+    if (v && v->spare)
+        NPU_TRY(npu_hex_group_spare(s->t, out->buffer, &other, err));
+    else if (v && v->each && !(v->stays && !d))
+        NPU_TRY(npu_hex_group_twin(s->t, out->buffer, d, &other, err));
+    else
+        return NPU_OK;
+    out->buffer = other;
     return NPU_OK;
 }
 
@@ -305,26 +311,45 @@ static npu_status add_op(splitting *s, uint32_t i, const npu_op *from, mode m, c
     return NPU_OK;
 }
 
-/* Op |i| in every device's program, after a barrier where one is needed. */
+/* Op |i| at the end of every device's program; how it is done may still change. */
+static npu_status try_op(splitting *s, uint32_t i, mode m, bool spare, const cutting *c, npu_error *err) {
+    s->values[i].each = m == EACH;
+    s->values[i].spare = spare;
+    npu_hex_hazards_begin(&s->hazards);
+    for (uint32_t d = 0; d < s->t->set.n; d++) {
+        s->operands[d] = s->programs[d].n_operands;
+        NPU_TRY(add_op(s, i, &s->batch->ops[i], m, c, d, err));
+    }
+    return NPU_OK;
+}
+
+static void undo_op(splitting *s) {
+    for (uint32_t d = 0; d < s->t->set.n; d++) {
+        s->programs[d].n_operands = s->operands[d];
+        s->programs[d].n_ops--;
+    }
+    npu_hex_hazards_undo(&s->hazards);
+}
+
+/* Op |i| in every device's program, after a barrier where one is needed. A barrier only for the place of the result,
+ * whose bytes others still read for what was there before, is saved by another place. */
 static npu_status add_op_everywhere(splitting *s, uint32_t i, npu_error *err) {
     cutting c;
-    const npu_op *op = &s->batch->ops[i];
-    mode m = choose(s, i, op, &c);
-    for (int attempt = 0;; attempt++) {
-        s->values[i].each = m == EACH;
-        npu_hex_hazards_begin(&s->hazards);
-        uint32_t operands[NPU_HEX_DEVICES];
-        for (uint32_t d = 0; d < s->t->set.n; d++) {
-            operands[d] = s->programs[d].n_operands;
-            NPU_TRY(add_op(s, i, op, m, &c, d, err));
+    mode m = choose(s, i, &s->batch->ops[i], &c);
+    const npu_tensor *y = operand(s, &s->batch->ops[i], NPU_OP_SRCS);
+    NPU_TRY(try_op(s, i, m, false, &c, err));
+    if (npu_hex_hazards_inside(&s->hazards)) { /* parts of one op that touch each other */
+        undo_op(s);
+        m = ALONE;
+        NPU_TRY(try_op(s, i, m, false, &c, err));
+    }
+    if (m == PARTS && npu_hex_hazards_needed(&s->hazards) && is_compute(s->batch, y) && !s->values[i].stays) {
+        undo_op(s);
+        NPU_TRY(try_op(s, i, m, true, &c, err));
+        if (npu_hex_hazards_needed(&s->hazards) || npu_hex_hazards_inside(&s->hazards)) {
+            undo_op(s);
+            NPU_TRY(try_op(s, i, m, false, &c, err));
         }
-        if (!npu_hex_hazards_inside(&s->hazards) || attempt) break;
-        m = ALONE; /* parts of one op that touch each other */
-        for (uint32_t d = 0; d < s->t->set.n; d++) {
-            s->programs[d].n_operands = operands[d];
-            s->programs[d].n_ops--;
-        }
-        npu_hex_hazards_undo(&s->hazards);
     }
     if (!npu_hex_hazards_end(&s->hazards)) return NPU_OK;
     s->barriers++;
