@@ -23,6 +23,7 @@ static npu_status find_mappings(npu_model *m, npu_error *err) {
         const npu_gguf_tensor *t = npu_gguf_tensor_at(m->gguf, i);
         m->files[t->file].data = t->data - t->file_offset;
         m->files[t->file].bytes = npu_gguf_file_at(m->gguf, t->file)->size;
+        m->files[t->file].mapped = true;
     }
     return NPU_OK;
 }

@@ -52,6 +52,13 @@ void npu_map_close(npu_map *map) {
     memset(map, 0, sizeof *map);
 }
 
+void npu_map_drop(const void *from, uint64_t bytes) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)from;
+    uintptr_t end = (first + (uintptr_t)bytes) / page * page;
+    first = (first + page - 1) / page * page;
+    if (first < end) madvise((void *)first, end - first, MADV_DONTNEED); /* advice: failing changes nothing */
+}
+
 /* One line of /proc/self/maps is "from-to perms offset device inode      path", numbers in hexadecimal. The scanner is
  * fed byte by byte, because a signal handler has no stdio and a line may straddle two reads. */
 typedef struct maps_scan {

@@ -26,6 +26,10 @@ npu_status npu_map_open(const char *path, npu_map *out, npu_error *err);
 /* Unmaps; harmless on {0}. Nothing may use the data any more. */
 void npu_map_close(npu_map *map);
 
+/* Gives the whole pages within |bytes| from |from|, memory of an open map, back to the system: they cost no resident
+ * memory until they are read again, from the file as before. Any thread may read them meanwhile. */
+void npu_map_drop(const void *from, uint64_t bytes);
+
 /* Writes the path of the file mapped at |address| to |path| (cut to |size|, zero-terminated) and returns true; false if
  * no file is mapped there or the system does not say. Async-signal-safe: reads the system's own table of mappings with
  * plain system calls, so no registry has to be kept. For SIGBUS handlers: print "PATH: shrank while in use", _exit. */

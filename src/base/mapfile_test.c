@@ -1,6 +1,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -95,11 +96,54 @@ static void works_in_a_signal_handler(void **state) {
     unlink(path);
 }
 
+/* KiB of the mapping at |data| that are resident, by the system's own count; -1: no such mapping. */
+static long resident(const void *data) {
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[512], start[32];
+    long kib = -1;
+    bool here = false;
+    assert_non_null(maps);
+    snprintf(start, sizeof start, "%lx-", (unsigned long)(uintptr_t)data);
+    while (kib < 0 && fgets(line, sizeof line, maps)) {
+        if (!strncmp(line, start, strlen(start))) here = true;
+        if (here && !strncmp(line, "Rss:", 4)) kib = strtol(line + 4, NULL, 10);
+    }
+    fclose(maps);
+    return kib;
+}
+
+static void dropped_pages_come_back(void **state) {
+    (void)state;
+    enum { SIZE = 1 << 20 };
+    char path[] = "/tmp/npu-map-test-XXXXXX";
+    npu_map map;
+    npu_error err;
+    uint64_t sum = 0;
+    make_file(path, SIZE);
+    FILE *f = fopen(path, "r+");
+    for (int i = 0; i < SIZE; i++) fputc(i % 251, f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(npu_map_open(path, &map, &err), NPU_OK);
+    for (int i = 0; i < SIZE; i++) sum += map.data[i];
+    long before = resident(map.data);
+    assert_true(before >= SIZE / 1024);
+    npu_map_drop(map.data + 1, 10); /* less than a page: nothing */
+    npu_map_drop(map.data, 0);
+    assert_int_equal(resident(map.data), before);
+    npu_map_drop(map.data + 100, SIZE - 200);
+    assert_true(resident(map.data) < before / 4);
+    for (int i = 0; i < SIZE; i++) sum -= map.data[i];
+    assert_int_equal(sum, 0);
+    npu_map_close(&map);
+    unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maps_regular_files_only),
         cmocka_unit_test(finds_the_file_behind_an_address),
         cmocka_unit_test(works_in_a_signal_handler),
+        cmocka_unit_test(dropped_pages_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,11 @@ static npu_status wrap_files(npu_executor *x, npu_error *err) {
     x->files = calloc(p->n_files ? p->n_files : 1, sizeof(npu_buffer *));
     if (!x->files) return npu_fail(err, NPU_NO_MEMORY, "executor.memory", "no memory to bind %u files", p->n_files);
     x->n_files = p->n_files;
-    for (uint32_t i = 0; i < p->n_files; i++)
-        if (p->files[i].data)
-            NPU_TRY(npu_host_buffer_wrap(p->files[i].data, p->files[i].bytes, NPU_BUFFER_WEIGHTS, &x->files[i], err));
+    for (uint32_t i = 0; i < p->n_files; i++) {
+        if (!p->files[i].data) continue;
+        NPU_TRY(npu_host_buffer_wrap(p->files[i].data, p->files[i].bytes, NPU_BUFFER_WEIGHTS, &x->files[i], err));
+        x->files[i]->mapped = p->files[i].mapped;
+    }
     return NPU_OK;
 }
 

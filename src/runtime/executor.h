@@ -20,6 +20,7 @@ typedef struct npu_executor npu_executor;
 typedef struct npu_executor_file {
     const void *data;
     uint64_t bytes;
+    bool mapped; /* by npu_map_open: pages that are no longer needed may be given back to the system */
 } npu_executor_file;
 
 typedef struct npu_executor_params {

@@ -65,7 +65,8 @@ typedef struct npu_buffer {
     uint8_t *data; /* host address; read only for wrapped files */
     uint64_t bytes;
     npu_buffer_use use;
-    void *impl; /* the owner's */
+    void *impl;  /* the owner's */
+    bool mapped; /* wrapped memory that npu_map_open made: npu_map_drop may be used on it */
 } npu_buffer;
 
 /* A submit: a slice of a graph. Ops refer to |tensors|, tensors to |buffers|. All pointers must stay unchanged until

@@ -6,10 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/mapfile.h"
 #include "target/host/host.h"
 
 /* Copies lie together in pieces of memory of at least this size, large enough for the system's large pages. */
-enum { ARENA_BYTES = 16 << 20, ALIGN = 128 };
+enum { ARENA_BYTES = 16 << 20, ALIGN = 128, SLICE_BYTES = 4 << 20 };
 
 struct npu_host_arena {
     struct npu_host_arena *next;
@@ -31,13 +32,26 @@ typedef struct job {
     const npu_host_packing *packing;
     const npu_tensor *w;
     const uint8_t *data;
+    uint64_t first, end; /* parts */
     uint8_t *to;
 } job;
 
 static void pack_part(void *context, unsigned ith, unsigned nth) {
     const job *j = context;
-    uint64_t parts = j->packing->parts(j->w);
-    j->packing->pack(j->w, j->data, parts * ith / nth, parts * (ith + 1) / nth, j->to);
+    uint64_t parts = j->end - j->first;
+    j->packing->pack(j->w, j->data, j->first + parts * ith / nth, j->first + parts * (ith + 1) / nth, j->to);
+}
+
+/* Slice by slice, after each of which the file's pages are given back: the copy is read in their place from now on, and
+ * the two are never resident together. */
+static void pack(npu_host *host, const npu_host_packing *packing, const npu_buffer *buffer, const npu_tensor *w,
+                 uint8_t *to) {
+    const uint8_t *data = buffer->data + w->offset;
+    uint64_t parts = packing->parts(w), bytes = w->ne[1] * w->nb[1], n = bytes / SLICE_BYTES + 1;
+    for (uint64_t i = 0; i < n; i++) {
+        npu_pool_run(host->pool, pack_part, &(job){packing, w, data, parts * i / n, parts * (i + 1) / n, to});
+        if (buffer->mapped) npu_map_drop(data + bytes / n * i, bytes / n + (i + 1 == n ? bytes % n : 0));
+    }
 }
 
 /* A quarter of the machine's memory is put into copies, no more. */
@@ -88,7 +102,7 @@ const uint8_t *npu_host_packed(npu_host *host, const npu_host_packing *packing, 
         free(c);
         return NULL;
     }
-    npu_pool_run(host->pool, pack_part, &(job){packing, w, data, to});
+    pack(host, packing, buffer, w, to);
     *c = (struct npu_host_copy){host->copies, data, packing, {w->ne[0], w->ne[1]}, w->nb[1], w->type, to};
     host->copies = c;
     return to;

@@ -93,7 +93,7 @@ static npu_status host_buffer_alloc(npu_target *target, uint64_t bytes, npu_buff
         return npu_fail(err, NPU_NO_MEMORY, "host.buffer", "no memory for a buffer of %llu bytes",
                         (unsigned long long)bytes);
     }
-    *buffer = (npu_buffer){target, data, bytes, use, data};
+    *buffer = (npu_buffer){target, data, bytes, use, data, false};
     *out = buffer;
     return NPU_OK;
 }
@@ -111,7 +111,7 @@ npu_status npu_host_buffer_wrap(const void *data, uint64_t bytes, npu_buffer_use
                                 npu_error *err) {
     *out = calloc(1, sizeof **out);
     if (!*out) return npu_fail(err, NPU_NO_MEMORY, "host.buffer", "no memory for a buffer's record");
-    **out = (npu_buffer){NULL, (uint8_t *)(uintptr_t)data, bytes, use, NULL};
+    **out = (npu_buffer){NULL, (uint8_t *)(uintptr_t)data, bytes, use, NULL, false};
     return NPU_OK;
 }
 
