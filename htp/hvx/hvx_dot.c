@@ -64,6 +64,11 @@ INLINE void tile_sums(const npu_image_format *f, int columns, const place *p, in
     }
 }
 
+/* Not by an index: what has one lies in memory. */
+INLINE HVX_Vector of_tile(const HVX_Vector both[2], int t) {
+    return t ? both[1] : both[0];
+}
+
 INLINE int32_t half_sums(const htp_act_block *b) {
     int32_t both;
     memcpy(&both, &b->low, sizeof both);
@@ -71,26 +76,35 @@ INLINE int32_t half_sums(const htp_act_block *b) {
 }
 
 INLINE void add_terms(const npu_image_format *f, int columns, const place *p, int t, const scaling *s,
-                      HVX_Vector sums[][2], HVX_Vector *acc) {
+                      HVX_Vector sums[][2], dot_sum *acc) {
     int halves = f->scale == NPU_IMAGE_SCALE_SUB16;
+    HVX_Vector d = of_tile(s->d, t), m = of_tile(s->m, t), sub = of_tile(s->sub, t), min = of_tile(s->min, t);
     UNROLL for (int c = 0; c < columns; c++) {
         const htp_act_block *b = p->b[c] + t;
         HVX_Vector sum = sums[c][0];
-        if (halves) sum = Q6_Vw_vmpyieacc_VwVwVh(Q6_Vw_vmpyio_VwVh(sums[c][1], s->sub[t]), sum, s->sub[t]);
-        acc[c] = dot_term(acc[c], sum, s->d[t], b->d);
+        if (halves) sum = Q6_Vw_vmpyieacc_VwVwVh(Q6_Vw_vmpyio_VwVh(sums[c][1], sub), sum, sub);
+        dot_term(&acc[c], sum, d, b->d);
         if (!f->has_min) continue;
         if (halves)
-            acc[c] = dot_term(acc[c], Q6_Vw_vdmpy_VhRh_sat(s->min[t], half_sums(b)), s->m[t], b->d);
+            dot_term(&acc[c], Q6_Vw_vdmpy_VhRh_sat(min, half_sums(b)), m, b->d);
         else
-            acc[c] = dot_min_term(acc[c], s->m[t], b->s);
+            dot_min_term(&acc[c], m, b->s);
     }
 }
 
 /* One or two tiles. */
-INLINE void take_tiles(const npu_image_format *f, int columns, int tiles, place *p, const scaling *s, HVX_Vector *acc) {
+INLINE void take_tiles(const npu_image_format *f, int columns, int tiles, place *p, const scaling *s, dot_sum *acc) {
+#ifdef AS_REAL
     HVX_Vector sums[2][MAX_COLUMNS][2];
     UNROLL_TILES for (int t = 0; t < tiles; t++) tile_sums(f, columns, p, t, sums[t]);
     UNROLL_TILES for (int t = 0; t < tiles; t++) add_terms(f, columns, p, t, s, sums[t], acc);
+#else
+    for (int t = 0; t < tiles; t++) {
+        HVX_Vector sums[MAX_COLUMNS][2];
+        tile_sums(f, columns, p, t, sums);
+        add_terms(f, columns, p, t, s, sums, acc);
+    }
+#endif
     p->low += tiles * f->low;
     p->high += tiles * f->high;
     UNROLL for (int c = 0; c < columns; c++) {
@@ -104,6 +118,23 @@ INLINE void split(HVX_VectorPair pair, HVX_Vector out[2]) {
     out[1] = Q6_V_hi_W(pair);
 }
 
+#if defined HTP_BUILD_QEMU && !defined AS_REAL
+
+/* Scales for 32 values, a tile at a time: those of two tiles together would be stored. */
+INLINE void plain_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
+                      dot_sum *acc) {
+    const HVX_Vector *scales = planes[NPU_IMAGE_SCALES], *minima = planes[NPU_IMAGE_MINIMA];
+    int bf16 = f->scale == NPU_IMAGE_SCALE_BF16;
+    for (uint32_t t = 0; t < tiles; t++) {
+        scaling s = {.d = {Q6_V_vzero()}};
+        s.d[0] = bf16 ? dot_widen_bf16_one(scales[t / 2], t & 1) : dot_widen_one(scales[t / 2], t & 1);
+        if (f->has_min) s.m[0] = dot_widen_one(minima[t / 2], t & 1);
+        take_tiles(f, columns, 1, p, &s, acc);
+    }
+}
+
+#else
+
 /* Scales for 32 values. */
 INLINE scaling plain_scaling(const npu_image_format *f, const HVX_Vector *scales, const HVX_Vector *minima) {
     scaling s = {.d = {Q6_V_vzero()}};
@@ -113,7 +144,7 @@ INLINE scaling plain_scaling(const npu_image_format *f, const HVX_Vector *scales
 }
 
 INLINE void plain_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
-                      HVX_Vector *acc) {
+                      dot_sum *acc) {
     const HVX_Vector *scales = planes[NPU_IMAGE_SCALES], *minima = planes[NPU_IMAGE_MINIMA];
 #ifdef AS_REAL
     for (uint32_t pairs = tiles / 2; pairs; pairs--) {
@@ -133,9 +164,11 @@ INLINE void plain_dot(const npu_image_format *f, int columns, const htp_planes p
 #endif
 }
 
+#endif
+
 /* Eight tiles: a scale and a minimum for all, each times one of its own a tile. */
 INLINE void sub32_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
-                      HVX_Vector *acc) {
+                      dot_sum *acc) {
     const HVX_Vector *scales = planes[NPU_IMAGE_SCALES], *minima = planes[NPU_IMAGE_MINIMA];
     const HVX_Vector *super = planes[NPU_IMAGE_SUPER];
     for (uint32_t blocks = tiles / 8; blocks; blocks--) {
@@ -146,8 +179,8 @@ INLINE void sub32_dot(const npu_image_format *f, int columns, const htp_planes p
             if (f->has_min) split(Q6_Wuh_vzxt_Vub(*minima++), min);
             UNROLL_TILES for (int pair = 0; pair < 2; pair++) {
                 scaling s = {.d = {Q6_V_vzero()}};
-                split(dot_sub_scales(sub[pair], d, f->bias), s.d);
-                if (f->has_min) split(dot_sub_scales(min[pair], m, 0), s.m);
+                split(dot_sub_scales(of_tile(sub, pair), d, f->bias), s.d);
+                if (f->has_min) split(dot_sub_scales(of_tile(min, pair), m, 0), s.m);
                 take_tiles(f, columns, 2, p, &s, acc);
             }
         }
@@ -156,7 +189,7 @@ INLINE void sub32_dot(const npu_image_format *f, int columns, const htp_planes p
 
 /* Eight tiles: their halves' sums are weighed as integers. */
 INLINE void sub16_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
-                      HVX_Vector *acc) {
+                      dot_sum *acc) {
     const HVX_Vector *scales = planes[NPU_IMAGE_SCALES], *super = planes[NPU_IMAGE_SUPER];
     HVX_Vector low_nibbles = Q6_Vb_vsplat_R(15);
     for (uint32_t blocks = tiles / 8; blocks; blocks--) {
@@ -177,11 +210,11 @@ INLINE void sub16_dot(const npu_image_format *f, int columns, const htp_planes p
 
 INLINE void dot(const npu_image_format *f, int columns, const htp_planes planes, const htp_act_row *rows,
                 uint32_t tiles, HVX_Vector *y) {
-    HVX_Vector acc[MAX_COLUMNS];
+    dot_sum acc[MAX_COLUMNS];
     place p = {.low = planes[NPU_IMAGE_LOW], .high = planes[NPU_IMAGE_HIGH], .book = Q6_V_vzero()};
     if (f->table) p.book = hvx_codebook(f);
     UNROLL for (int c = 0; c < columns; c++) {
-        acc[c] = Q6_V_vzero();
+        dot_clear(&acc[c]);
         p.x[c] = rows[c].codes;
         p.b[c] = rows[c].blocks;
     }
@@ -191,7 +224,7 @@ INLINE void dot(const npu_image_format *f, int columns, const htp_planes planes,
         sub16_dot(f, columns, planes, &p, tiles, acc);
     else
         plain_dot(f, columns, planes, &p, tiles, acc);
-    UNROLL for (int c = 0; c < columns; c++) y[c] = dot_result(acc[c]);
+    UNROLL for (int c = 0; c < columns; c++) dot_result(&acc[c], &y[c]);
 }
 
 #define COLUMNS(NAME, n)                                                                                         \

@@ -28,15 +28,19 @@ static inline HVX_Vector dot_times(HVX_Vector sf, float x) {
     return Q6_Vqf32_vmpy_VsfVsf(sf, hvx_f32_splat(x));
 #endif
 }
-static inline HVX_Vector dot_term(HVX_Vector acc, HVX_Vector sums, HVX_Vector dw, float dx) {
+typedef HVX_Vector dot_sum;
+HVX_F32_INLINE void dot_clear(dot_sum *acc) {
+    *acc = Q6_V_vzero();
+}
+HVX_F32_INLINE void dot_term(dot_sum *acc, HVX_Vector sums, HVX_Vector dw, float dx) {
     HVX_Vector scaled = dot_times(hvx_f32_from_i32(sums), dx);
-    return Q6_Vqf32_vadd_Vqf32Vqf32(acc, Q6_Vqf32_vmpy_Vqf32Vqf32(scaled, dw));
+    *acc = Q6_Vqf32_vadd_Vqf32Vqf32(*acc, Q6_Vqf32_vmpy_Vqf32Vqf32(scaled, dw));
 }
-static inline HVX_Vector dot_min_term(HVX_Vector acc, HVX_Vector m, float s) {
-    return Q6_Vqf32_vadd_Vqf32Vqf32(acc, dot_times(Q6_Vsf_equals_Vqf32(m), s));
+HVX_F32_INLINE void dot_min_term(dot_sum *acc, HVX_Vector m, float s) {
+    *acc = Q6_Vqf32_vadd_Vqf32Vqf32(*acc, dot_times(Q6_Vsf_equals_Vqf32(m), s));
 }
-static inline HVX_Vector dot_result(HVX_Vector acc) {
-    return Q6_Vsf_equals_Vqf32(acc);
+HVX_F32_INLINE void dot_result(const dot_sum *acc, HVX_Vector *y) {
+    *y = Q6_Vsf_equals_Vqf32(*acc);
 }
 
 #else
@@ -54,30 +58,68 @@ HVX_F32_INLINE HVX_VectorPair dot_sub_scales(HVX_Vector u, HVX_Vector d, int bia
     return Q6_W_vcombine_VV(hvx_f32_mul(hvx_f32_from_i32(Q6_Vw_vsub_VwVw(odd, less)), Q6_V_hi_W(wide)),
                             hvx_f32_mul(hvx_f32_from_i32(Q6_Vw_vsub_VwVw(even, less)), Q6_V_lo_W(wide)));
 }
-/* Not all 32 in a row, as elsewhere: there are hundreds of these. */
-#define DOT_LANES _Pragma("GCC unroll 4") for (int i = 0; i < 32; i++)
-HVX_F32_INLINE HVX_Vector dot_term(HVX_Vector acc, HVX_Vector sums, HVX_Vector dw, float dx) {
+
+#ifdef HTP_BUILD_QEMU
+
+/* Sums stay in memory, where scalar instructions add to them: a vector would have to be stored (see hvx_f32.h). Two
+ * lanes at a time, because qemu looks up the pages of two stores in one packet, but not of one. */
+typedef struct dot_sum {
+    int64_t two[16];
+} dot_sum;
+
+HVX_F32_INLINE float dot_lane(const dot_sum *acc, int i) {
+    return npu_bits_float((uint32_t)(i & 1 ? acc->two[i / 2] >> 32 : acc->two[i / 2]));
+}
+#define DOT_LANES(even, odd)                                        \
+    _Pragma("GCC unroll 1") for (int i = 0; i < 32; i += 2) {       \
+        uint32_t a = npu_float_bits(even), b = npu_float_bits(odd); \
+        acc->two[i / 2] = Q6_P_combine_RR((int32_t)b, (int32_t)a);  \
+    }
+#define DOT_TERM(i) __builtin_fmaf(hvx_f32_lane(dw, i) * dx, hvx_f32_lane(x, i), dot_lane(acc, i))
+#define DOT_MIN(i)  __builtin_fmaf(hvx_f32_lane(m, i), s, dot_lane(acc, i))
+/* Half of dot_widen's pair: the odd one, or the even one. */
+HVX_F32_INLINE HVX_Vector dot_widen_bf16_one(HVX_Vector h, int odd) {
+    return odd ? Q6_V_vand_VV(h, Q6_V_vsplat_R((int32_t)0xffff0000u)) : Q6_Vw_vasl_VwR(h, 16);
+}
+HVX_F32_INLINE HVX_Vector dot_widen_one(HVX_Vector h, int odd) {
+    return hvx_f32_from_upper_half(dot_widen_bf16_one(h, odd));
+}
+HVX_F32_INLINE void dot_clear(dot_sum *acc) {
+    for (int i = 0; i < 16; i++) acc->two[i] = 0;
+}
+HVX_F32_INLINE void dot_term(dot_sum *acc, HVX_Vector sums, HVX_Vector dw, float dx) {
     HVX_Vector x = hvx_f32_from_i32(sums);
-#ifdef HTP_BUILD_QEMU
-    hvx_f32_lanes y; /* both operations while a lane is out of its vector */
-    DOT_LANES y.f[i] = __builtin_fmaf(hvx_f32_lane(dw, i) * dx, hvx_f32_lane(x, i), hvx_f32_lane(acc, i));
-    return hvx_f32_join(&y);
+    DOT_LANES(DOT_TERM(i), DOT_TERM(i + 1))
+}
+HVX_F32_INLINE void dot_min_term(dot_sum *acc, HVX_Vector m, float s){DOT_LANES(DOT_MIN(i), DOT_MIN(i + 1))}
+#undef DOT_LANES
+#undef DOT_TERM
+#undef DOT_MIN
+HVX_F32_INLINE void dot_result(const dot_sum *acc, HVX_Vector *y) {
+    for (int i = 0; i < 16; i++) {
+        int64_t two = acc->two[i];
+        __asm__("" : "+r"(two)); /* the compiler would call memcpy, which stores a vector */
+        ((int64_t *)y)[i] = two;
+    }
+}
+
 #else
-    return hvx_f32_fma(hvx_f32_mul(dw, hvx_f32_splat(dx)), x, acc);
+
+typedef HVX_Vector dot_sum;
+HVX_F32_INLINE void dot_clear(dot_sum *acc) {
+    *acc = Q6_V_vzero();
+}
+HVX_F32_INLINE void dot_term(dot_sum *acc, HVX_Vector sums, HVX_Vector dw, float dx) {
+    *acc = hvx_f32_fma(hvx_f32_mul(dw, hvx_f32_splat(dx)), hvx_f32_from_i32(sums), *acc);
+}
+HVX_F32_INLINE void dot_min_term(dot_sum *acc, HVX_Vector m, float s) {
+    *acc = hvx_f32_fma(m, hvx_f32_splat(s), *acc);
+}
+HVX_F32_INLINE void dot_result(const dot_sum *acc, HVX_Vector *y) {
+    *y = *acc;
+}
+
 #endif
-}
-HVX_F32_INLINE HVX_Vector dot_min_term(HVX_Vector acc, HVX_Vector m, float s) {
-#ifdef HTP_BUILD_QEMU
-    hvx_f32_lanes y;
-    DOT_LANES y.f[i] = __builtin_fmaf(hvx_f32_lane(m, i), s, hvx_f32_lane(acc, i));
-    return hvx_f32_join(&y);
-#else
-    return hvx_f32_fma(m, hvx_f32_splat(s), acc);
-#endif
-}
-HVX_F32_INLINE HVX_Vector dot_result(HVX_Vector acc) {
-    return acc;
-}
 
 #endif
 

@@ -20,14 +20,18 @@ static inline HVX_VectorPair dot_widen_bf16(HVX_Vector h) {
 static inline HVX_VectorPair dot_sub_scales(HVX_Vector u, HVX_Vector d, int bias) {
     return Q6_Ww_vmpy_VhVh(Q6_Vh_vsub_VhVh(u, Q6_Vh_vsplat_R(bias)), d);
 }
-static inline HVX_Vector dot_term(HVX_Vector acc, HVX_Vector sums, HVX_Vector dw, float dx) {
+typedef HVX_Vector dot_sum;
+static inline void dot_clear(dot_sum *acc) {
+    *acc = Q6_V_vzero();
+}
+static inline void dot_term(dot_sum *acc, HVX_Vector sums, HVX_Vector dw, float dx) {
     int32_t bits;
     memcpy(&bits, &dx, sizeof bits);
-    return Q6_Vw_vadd_VwVw(acc, Q6_V_vand_VV(Q6_V_vxor_VV(sums, Q6_V_vsplat_R(bits)), dw));
+    *acc = Q6_Vw_vadd_VwVw(*acc, Q6_V_vand_VV(Q6_V_vxor_VV(sums, Q6_V_vsplat_R(bits)), dw));
 }
-static inline HVX_Vector dot_min_term(HVX_Vector acc, HVX_Vector m, float s) {
-    return dot_term(acc, m, m, s);
+static inline void dot_min_term(dot_sum *acc, HVX_Vector m, float s) {
+    dot_term(acc, m, m, s);
 }
-static inline HVX_Vector dot_result(HVX_Vector acc) {
-    return acc;
+static inline void dot_result(const dot_sum *acc, HVX_Vector *y) {
+    *y = *acc;
 }
