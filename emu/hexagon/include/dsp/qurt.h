@@ -54,8 +54,8 @@ static inline void qurt_thread_attr_init(qurt_thread_attr_t *attr) {
 }
 
 static inline void qurt_thread_attr_set_name(qurt_thread_attr_t *attr, const char *name) {
-    size_t n = strnlen(name, sizeof attr->name - 1);
-    memcpy(attr->name, name, n);
+    size_t n = 0;
+    for (; n < sizeof attr->name - 1 && name[n]; n++) attr->name[n] = name[n];
     attr->name[n] = 0;
 }
 
