@@ -241,7 +241,7 @@ static npu_status profile(measure *m, json_t **out, npu_error *err) {
     for (int i = 0; i < CLI_PROFILE_ROWS; i++) totals[i].retries = 0;
     npu_status status = tokenize(m, logits_prompts[0], err);
     for (int run = -1; run < runs && status == NPU_OK; run++) {
-        cli_progress(m->o, "profiled run", (size_t)(run + 1), (size_t)runs + 1);
+        cli_progress(m->o, "profiled run", (size_t)run + 1, (size_t)runs + 1);
         *p = (cli_profile){0};
         add_time(&cpu, calibrate());
         cli_profile_start(p, m->context);
