@@ -121,10 +121,10 @@ def talk(args, lines):
         os.execv(NPU, [str(NPU), "run", *map(str, args)])
     seen, answers = b"", []
 
-    def until_prompt():
+    def until_prompt(typed=b""):
         nonlocal seen
         end = time.monotonic() + 60
-        while not seen.rstrip(b" ").endswith(b"\n>"):
+        while typed not in seen or not seen.rstrip(b" ").endswith(b"\n>"):
             assert time.monotonic() < end and select.select([fd], [], [], 60)[0], seen
             seen += os.read(fd, 65536)
         text, seen = seen, b""
@@ -133,8 +133,7 @@ def talk(args, lines):
     until_prompt()
     for line in lines:
         os.write(fd, line.encode() + b"\n")
-        time.sleep(0.2)
-        answers.append(until_prompt())
+        answers.append(until_prompt(line.encode()))
     os.write(fd, b"\x04")
     os.close(fd)
     os.waitpid(pid, 0)

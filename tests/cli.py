@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 from npu_test import NPU, shared
@@ -377,14 +378,19 @@ def terminal():
                 except OSError:  # the program has ended
                     break
         assert seen.count(what) >= times, seen
+    def takes_keys():
+        """The prompt reads single keys; between prompts the terminal sends whole lines and signals."""
+        end = time.monotonic() + 60
+        while termios.tcgetattr(fd)[3] & termios.ICANON and time.monotonic() < end:
+            time.sleep(0.01)
     wait_for(b"> ", 1)  # before that Ctrl-C ends the program
     for keys, what, times in ((b"dropped\x03", b"> ", 2), (b"kept\n", b"max-tokens reached]", 1), (b"\x03", b"> ", 4),
                               (b"QZXJ" * 50 + b"\n", b"[run.ctx_too_small]", 1), (b"\x03", b"> ", 6),
                               ("caf\u00e9\n".encode(), b"max-tokens reached]", 2)):
-        time.sleep(0.3)  # until the prompt takes keys
+        takes_keys()
         os.write(fd, keys)
         wait_for(what, times)
-    time.sleep(0.3)
+    takes_keys()
     os.write(fd, b"\x04")
     _, status = os.waitpid(child, 0)
     assert status == 0 and b"\x1b[K" in seen and seen.count(b"error") == 1, (status, seen)

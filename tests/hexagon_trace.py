@@ -73,6 +73,10 @@ def walk(spans):
         yield from walk(s.children)
 
 
+# So many batches that one of them is not interrupted: how much of its time is covered is judged by the best.
+GREEDY = 12
+
+
 def check_host(top, steps, on_device):
     spans = top["npu", "host"]
     assert [s.name for s in spans] == ["step"] * steps, [s.name for s in spans]
@@ -86,7 +90,7 @@ def check_host(top, steps, on_device):
                 assert s.name == "batch" and s.notes["ops"] > 10
             else:
                 assert s.category == "op" and "->" in s.notes["shape"] and "role" in s.notes, s.notes
-    best = max(sum(s.ns() for s in step.children) / step.ns() for step in spans)  # others may have been interrupted
+    best = max(sum(s.ns() for s in step.children) / step.ns() for step in spans)  # others were interrupted
     assert best >= 0.5, f"a step's parts cover {best} of its time"
     names = {s.name for s in walk(spans)}
     assert on_device or {"mul_mat", "rms_norm", "flash_attn", "rope"} <= names, names
@@ -120,7 +124,7 @@ def check_device(top, model_ops):
                 assert batch, f"{track}: {s.name} outside of every batch"
                 ops = [o for o in batch.children if o.category == "op" and o.notes["op"] == s.notes["op"]]
                 assert ops[0].begin <= s.begin + 1000 and s.end <= ops[0].end + 1000, f"{track}: {s.name} outside its op"
-    assert max(covered) >= 0.9, f"ops cover {covered} of their batches"  # the machine may interrupt one
+    assert max(covered) >= 0.9, f"ops cover {covered} of their batches"  # others were interrupted
     wanted = {"batch", "work", "HVX_COMP", "DMA in", "DMA out", "DMA wait", "FENCE", "L2FLUSH", "map"}
     assert wanted <= set(kinds), f"no {wanted - set(kinds)} in {kinds}"
     assert any(t.startswith("worker") for _, t in top), "no worker's track"
@@ -136,7 +140,8 @@ def main():
     ids = json.loads((case / "ref.json").read_text())["prompt_ids"][:20]
     with tempfile.TemporaryDirectory() as folder:
         tmp = pathlib.Path(folder)
-        common = ["logits", "-m", str(case / "model.gguf"), "--ids", ",".join(map(str, ids)), "--greedy", "2", *device]
+        common = ["logits", "-m", str(case / "model.gguf"), "--ids", ",".join(map(str, ids)), "--greedy", str(GREEDY),
+                  *device]
         plain = run_npu(*common, "-o", str(tmp / "plain"), text=True)
         traced = run_npu(*common, "-o", str(tmp / "traced"), "--trace", str(tmp / "trace"), text=True)
         assert plain.stdout == traced.stdout
@@ -144,7 +149,7 @@ def main():
         top, dropped = read(tmp / "trace")
         assert not dropped and "missing" not in traced.stderr, (dropped, traced.stderr)
         steps = len(top["npu", "host"])
-        assert steps >= 2
+        assert steps >= GREEDY, steps
         check_host(top, steps, bool(device))
         if device:
             plan = run_npu("plan", "-m", str(case / "model.gguf"), *device, "-o", str(tmp / "plan"), text=True)

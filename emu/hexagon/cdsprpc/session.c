@@ -46,8 +46,8 @@ int emu_session_use(struct emu_session *session, const char *program) {
         emu_lock();
         if (result)
             set_state(session, EMU_SESSION_CLOSED);
-        else if (session->state == EMU_SESSION_BUSY)
-            set_state(session, EMU_SESSION_LIVE);
+        else // it may have ended again already
+            set_state(session, session->pid ? EMU_SESSION_LIVE : EMU_SESSION_DEAD);
     }
     if (!result) session->users++;
     emu_unlock();

@@ -117,6 +117,7 @@ static int spawn(const struct start *start, pid_t *pid) {
 static remote_rpc_status_flags_t end_of(const struct emu_block *block, const siginfo_t *info) {
     switch (block->exit_kind) {
     case EMU_EXIT_RESTART:
+    case EMU_EXIT_RESTARTED:
         return FASTRPC_DSP_SSR;
     case EMU_EXIT_KILLED:
         return FASTRPC_USER_PD_FORCE_KILL;
@@ -150,16 +151,9 @@ static void notify(const struct emu_session *session, remote_rpc_status_flags_t 
     }
 }
 
-// A restart of the DSP ends the processes of all its sessions.
-static void restart_others(void) {
-    for (int d = 0; d < EMU_DOMAINS; d++)
-        for (int s = 0; s < EMU_SESSIONS; s++) emu_session_kill(&emu.sessions[d][s], EMU_EXIT_RESTART);
-}
-
 static void *run_report(void *argument) {
     struct report report = *(struct report *)argument;
     free(argument);
-    if (report.status == FASTRPC_DSP_SSR) restart_others();
     if (report.status != FASTRPC_USER_PD_UP)
         emu_queues_report(report.session, report.generation,
                           report.status == FASTRPC_DSP_SSR ? AEE_ECONNRESET : AEE_ENOSUCH);
@@ -179,6 +173,19 @@ static void start_report(struct emu_session *session, remote_rpc_status_flags_t 
         pthread_detach(thread);
 }
 
+// A restart of the DSP ends the processes of all its sessions: those that run now, not one that is opened after it.
+// Under emu.lock.
+static void restart_others(void) {
+    for (int d = 0; d < EMU_DOMAINS; d++) {
+        for (int s = 0; s < EMU_SESSIONS; s++) {
+            struct emu_session *other = &emu.sessions[d][s];
+            if (other->state != EMU_SESSION_LIVE || !other->pid) continue;
+            other->block->exit_kind = EMU_EXIT_RESTARTED;
+            kill(other->pid, SIGKILL);
+        }
+    }
+}
+
 static void watch(struct emu_session *session, pid_t pid) {
     siginfo_t info = {0};
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) continue;
@@ -190,6 +197,7 @@ static void watch(struct emu_session *session, pid_t pid) {
         memcpy(session->violation, session->block->violation.text, sizeof session->violation);
     }
     if (session->state == EMU_SESSION_LIVE) session->state = EMU_SESSION_DEAD;
+    if (session->block->exit_kind == EMU_EXIT_RESTART) restart_others();
     emu_queues_break(session);
     start_report(session, session->end);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;

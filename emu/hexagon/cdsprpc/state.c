@@ -60,7 +60,7 @@ bool emu_meet(const char *name, int *code) {
         end_all(EMU_EXIT_ASKED);
         break;
     case EMU_FAULT_RESTART:
-        end_all(EMU_EXIT_RESTART);
+        end_all(EMU_EXIT_RESTARTED);
         break;
     default:
         break;

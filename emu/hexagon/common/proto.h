@@ -88,7 +88,8 @@ struct emu_block {
 };
 
 // Why the process ends, left in emu_block.exit_kind by the process itself or by the host that kills it.
-enum emu_exit_kind { EMU_EXIT_UNKNOWN, EMU_EXIT_ASKED, EMU_EXIT_KILLED, EMU_EXIT_RESTART };
+// RESTART: the whole DSP restarts with it; RESTARTED: it ended by that of another one.
+enum emu_exit_kind { EMU_EXIT_UNKNOWN, EMU_EXIT_ASKED, EMU_EXIT_KILLED, EMU_EXIT_RESTART, EMU_EXIT_RESTARTED };
 
 enum emu_control_kind {
     EMU_CONTROL_READY = 1,

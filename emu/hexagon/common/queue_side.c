@@ -58,13 +58,7 @@ static AEEResult check_one(const struct emu_queue_side *side, struct dspqueue_bu
     if (result || known.implicit) return AEE_ENOSUCHMAP;
     if (!b->size && b->offset < known.bytes && known.bytes - b->offset <= UINT32_MAX)
         b->size = (uint32_t)(known.bytes - b->offset);
-    if (!b->size || (uint64_t)b->offset + b->size > known.bytes) return AEE_EBADPARM;
-    // Tried and taken back: nothing changes before the packet is in the ring.
-    if (b->flags & DSPQUEUE_BUFFER_FLAG_DEREF) {
-        if (side->owner_calls->reference(side->owner, (int)b->fd, -1)) return AEE_EBADPARM;
-        side->owner_calls->reference(side->owner, (int)b->fd, 1);
-    }
-    return AEE_SUCCESS;
+    return !b->size || (uint64_t)b->offset + b->size > known.bytes ? AEE_EBADPARM : AEE_SUCCESS;
 }
 
 static AEEResult check(const struct emu_queue_side *side, struct dspqueue_buffer *buffers, uint32_t count) {
@@ -76,6 +70,25 @@ static AEEResult check(const struct emu_queue_side *side, struct dspqueue_buffer
 static AEEResult count_reference(const struct emu_queue_side *side, const struct dspqueue_buffer *b) {
     if (b->flags & DSPQUEUE_BUFFER_FLAG_REF) return side->owner_calls->reference(side->owner, (int)b->fd, 1);
     if (b->flags & DSPQUEUE_BUFFER_FLAG_DEREF) return side->owner_calls->reference(side->owner, (int)b->fd, -1);
+    return AEE_SUCCESS;
+}
+
+static void count_back(const struct emu_queue_side *side, const struct dspqueue_buffer *buffers, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct dspqueue_buffer other = buffers[i];
+        if (other.flags & (DSPQUEUE_BUFFER_FLAG_REF | DSPQUEUE_BUFFER_FLAG_DEREF))
+            other.flags ^= DSPQUEUE_BUFFER_FLAG_REF | DSPQUEUE_BUFFER_FLAG_DEREF;
+        count_reference(side, &other);
+    }
+}
+
+// All of them or none. Before the packet is in the ring: what the peer does about it must find them counted.
+static AEEResult count_all(const struct emu_queue_side *side, const struct dspqueue_buffer *buffers, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (!count_reference(side, &buffers[i])) continue;
+        count_back(side, buffers, i);
+        return AEE_EBADPARM;
+    }
     return AEE_SUCCESS;
 }
 
@@ -108,13 +121,14 @@ AEEResult emu_queue_write(struct emu_queue_side *side, uint32_t flags, uint32_t 
             (DSPQUEUE_BUFFER_FLAG_REF | DSPQUEUE_BUFFER_FLAG_DEREF))
             return AEE_EBADPARM;
     result = check(side, copy, count);
+    if (!result) result = count_all(side, copy, count);
     if (result) return result;
     flags &= ~(uint32_t)(DSPQUEUE_PACKET_FLAG_MESSAGE | DSPQUEUE_PACKET_FLAG_BUFFERS | DSPQUEUE_PACKET_FLAG_WAKEUP);
     if (length) flags |= DSPQUEUE_PACKET_FLAG_MESSAGE;
     if (count) flags |= DSPQUEUE_PACKET_FLAG_BUFFERS;
     if (side->owner_calls->pass) side->owner_calls->pass(side->owner, true, copy, count);
     result = put(side, flags, copy, count, message, length, deadline);
-    for (uint32_t i = 0; i < count && !result; i++) count_reference(side, &copy[i]);
+    if (result) count_back(side, copy, count);
     return result;
 }
 

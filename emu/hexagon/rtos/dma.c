@@ -102,7 +102,7 @@ static void copy(uint8_t *dst, const uint8_t *src, size_t bytes) {
 static int move_row(uint64_t dst, uint64_t src, uint64_t bytes) {
     uint8_t part[4096];
     if (!(dst >> 32) && !(src >> 32)) {
-        if (emu_strict_dma())
+        if (emu_strict_dma() || emu_strict_cache()) // a transfer goes past the cache, whenever it moves
             emu_strict_dma_row(dst, src, bytes);
         else
             copy((uint8_t *)(uintptr_t)dst, (const uint8_t *)(uintptr_t)src, (size_t)bytes);
@@ -113,12 +113,12 @@ static int move_row(uint64_t dst, uint64_t src, uint64_t bytes) {
         if (src >> 32) {
             if (emu_window_extended(src + at, part, n, false)) return -1;
         } else {
-            memcpy(part, (const void *)(uintptr_t)(src + at), (size_t)n);
+            memcpy(part, emu_strict_memory(src + at, n, EMU_READ, emu_strict_cache()), (size_t)n);
         }
         if (dst >> 32) {
             if (emu_window_extended(dst + at, part, n, true)) return -1;
         } else {
-            memcpy((void *)(uintptr_t)(dst + at), part, (size_t)n);
+            memcpy(emu_strict_memory(dst + at, n, EMU_WRITE, emu_strict_cache()), part, (size_t)n);
         }
     }
     return 0;

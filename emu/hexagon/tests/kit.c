@@ -91,7 +91,7 @@ void kit_queue_close(struct kit_queue *q) {
 
 int kit_send(struct kit_queue *q, uint32_t what, uint32_t second) {
     uint32_t words[2] = {what, second};
-    return lib.dspqueue_write(q->queue, 0, 0, NULL, sizeof words, (const uint8_t *)words, 1000000);
+    return lib.dspqueue_write(q->queue, 0, 0, NULL, sizeof words, (const uint8_t *)words, KIT_PATIENCE_US);
 }
 
 int kit_receive(struct kit_queue *q, uint32_t words[2], uint32_t timeout_us) {

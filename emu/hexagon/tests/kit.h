@@ -39,6 +39,9 @@ void kit_equal(const char *file, int line, const char *text, long long got, long
 
 #define CDSP 3
 
+// What must happen happens within this time, however busy the machine is.
+#define KIT_PATIENCE_US 60000000u
+
 // Opens the probe in session |session| of the compute DSP.
 int kit_try_open(int session, remote_handle64 *handle);
 remote_handle64 kit_open(int session);

@@ -13,6 +13,8 @@ enum probe_method {
     PROBE_MAP,        // HAP_mmap |fd| and keep it: value is the address
     PROBE_UNMAP,      // HAP_munmap |value|
     PROBE_SLEEP,      // |value| microseconds
+    PROBE_MEET,       // waits for |value| invocations of it to be at work at once
+    PROBE_RELEASE,    // lets the answers of held packets go
     PROBE_CRASH,      // writes to address 0
     PROBE_EXIT,       // exit(|value|)
     PROBE_FAIL,       // returns |value| and fills its out buffer
@@ -28,9 +30,9 @@ enum probe_method {
 // Words of a packet's message: the first says what the queue thread does, the answer repeats them.
 enum probe_packet {
     PROBE_PACKET_ECHO,
-    PROBE_PACKET_SUM,   // adds the buffer's bytes; the answer's second word
-    PROBE_PACKET_SLEEP, // second word, microseconds, before the answer
-    PROBE_PACKET_MUTE,  // no answer
+    PROBE_PACKET_SUM,  // adds the buffer's bytes; the answer's second word
+    PROBE_PACKET_HOLD, // the answer waits for PROBE_RELEASE
+    PROBE_PACKET_MUTE, // no answer
     PROBE_PACKET_CRASH,
 };
 

@@ -19,6 +19,7 @@ int probe_skel_handle_invoke(remote_handle64 handle, uint32_t scalars, remote_ar
 void probe_crash(void);
 
 int probe_queue_start(uint64_t id, int by_callback);
+void probe_queue_release(void);
 int probe_queue_stop(void);
 
 // In a check: returns the line of what is not as it must be.

@@ -8,7 +8,7 @@ static struct {
     dspqueue_t queue;
     qurt_thread_t thread;
     int has_thread;
-    atomic_int stop;
+    atomic_int stop, released;
 } q;
 
 static void act(const uint32_t *words, const struct dspqueue_buffer *buffers, uint32_t count, uint32_t *second) {
@@ -16,7 +16,7 @@ static void act(const uint32_t *words, const struct dspqueue_buffer *buffers, ui
         *second = 0;
         for (uint32_t i = 0; i < buffers[0].size; i++) *second += ((const uint8_t *)buffers[0].ptr)[i];
     }
-    if (words[0] == PROBE_PACKET_SLEEP) qurt_sleep(words[1]);
+    while (words[0] == PROBE_PACKET_HOLD && !q.released) qurt_sleep(1000);
     if (words[0] == PROBE_PACKET_CRASH) probe_crash();
 }
 
@@ -60,7 +60,7 @@ int probe_queue_start(uint64_t id, int by_callback) {
     qurt_thread_attr_t attr;
     int result = dspqueue_import(id, by_callback ? on_packet : NULL, NULL, NULL, &q.queue);
     if (result) return result;
-    q.stop = 0;
+    q.stop = q.released = 0;
     q.has_thread = !by_callback;
     if (by_callback) return AEE_SUCCESS;
     qurt_thread_attr_init(&attr);
@@ -68,6 +68,10 @@ int probe_queue_start(uint64_t id, int by_callback) {
     qurt_thread_attr_set_stack_size(&attr, 16384);
     qurt_thread_attr_set_priority(&attr, 100);
     return qurt_thread_create(&q.thread, &attr, run, NULL);
+}
+
+void probe_queue_release(void) {
+    q.released = 1;
 }
 
 int probe_queue_stop(void) {

@@ -2,6 +2,7 @@
 // probe.h.
 #include "probe_program.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,18 @@ static int import_once(uint64_t id) {
     return result ? result : dspqueue_close(queue);
 }
 
+#define PATIENCE_MS 60000
+
+static int meet(uint64_t n) {
+    static atomic_uint here;
+    atomic_fetch_add(&here, 1);
+    for (int ms = 0; atomic_load(&here) < n; ms++) {
+        if (ms == PATIENCE_MS) return AEE_EEXPIRED;
+        qurt_sleep(1000);
+    }
+    return AEE_SUCCESS;
+}
+
 // An address the compiler can't know to be wild.
 void probe_crash(void) {
     static volatile uintptr_t nowhere = 8;
@@ -73,6 +86,11 @@ static int call(uint32_t method, const struct probe_in *in, struct probe_out *ou
         return HAP_munmap2((void *)(uintptr_t)in->value, (size_t)in->bytes);
     case PROBE_SLEEP:
         qurt_sleep(in->value);
+        return AEE_SUCCESS;
+    case PROBE_MEET:
+        return meet(in->value);
+    case PROBE_RELEASE:
+        probe_queue_release();
         return AEE_SUCCESS;
     case PROBE_CRASH:
         probe_crash();

@@ -27,7 +27,7 @@ static int on_status(void *context, int domain, int session, remote_rpc_status_f
 }
 
 static int wait_for(atomic_int *value, int expected) {
-    for (int i = 0; i < 400 && *value != expected; i++) usleep(5000);
+    for (unsigned i = 0; i < KIT_PATIENCE_US / 5000 && *value != expected; i++) usleep(5000);
     return *value;
 }
 
@@ -45,7 +45,7 @@ static struct kit_queue open_watched(void) {
 static void after_death(struct kit_queue *q, int code) {
     uint32_t words[2];
     remote_handle64 other;
-    EQUAL(kit_receive(q, words, 2000000), AEE_EINTERRUPTED);
+    EQUAL(kit_receive(q, words, KIT_PATIENCE_US), AEE_EINTERRUPTED);
     EQUAL(wait_for(&errors, 1), 1);
     EQUAL(error_code, code);
     CHECK(!pthread_equal(error_thread, pthread_self())); // a thread of the library's own
@@ -57,7 +57,7 @@ static void after_death(struct kit_queue *q, int code) {
     kit_close(q->handle);
     *q = kit_queue_open(0, 0, false);
     EQUAL(kit_send(q, PROBE_PACKET_ECHO, 42), 0);
-    EQUAL(kit_receive(q, words, 1000000), 0);
+    EQUAL(kit_receive(q, words, KIT_PATIENCE_US), 0);
     EQUAL(words[1], 42);
     kit_queue_close(q);
 }
@@ -87,9 +87,17 @@ static void exit_in_invoke(void) {
     after_death(&q, AEE_ENOSUCH);
 }
 
+static unsigned long long invocations(void) {
+    unsigned long long count = 0;
+    lib.npu_emu_query(CDSP, "invokes", &count);
+    return count;
+}
+
+// Once there were more than |data| invocations, when that is given; what waits has had some time to begin.
 static void *kill_soon(void *data) {
     struct remote_rpc_process_clean_params p = {CDSP};
-    (void)data;
+    for (unsigned i = 0; data && i < KIT_PATIENCE_US / 5000 && invocations() <= *(unsigned long long *)data; i++)
+        usleep(5000);
     usleep(100000);
     lib.remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &p, sizeof p);
     return NULL;
@@ -111,15 +119,19 @@ static void killed_while_blocked(void) {
 static void killed_while_writing(void) {
     struct kit_queue q = open_watched();
     uint32_t words[2] = {PROBE_PACKET_ECHO, 0};
+    uint64_t left = 1;
     pthread_t thread;
     int full = 0;
     kit_set("fault", "dsp:dspqueue_write@1=hang");
+    EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 0), 0);
+    for (unsigned i = 0; i < KIT_PATIENCE_US / 5000 && left; i++) { // once it has that one it reads no other
+        usleep(5000);
+        EQUAL(lib.dspqueue_get_stat(q.queue, DSPQUEUE_STAT_WRITE_QUEUE_PACKETS, &left), 0);
+    }
+    EQUAL(left, 0);
     for (int i = 0; i < 100000 && !full; i++)
         full = lib.dspqueue_write_noblock(q.queue, 0, 0, NULL, sizeof words, (uint8_t *)words);
     EQUAL(full, AEE_EWOULDBLOCK);
-    usleep(100000); // what it still took before it hung
-    while (!lib.dspqueue_write_noblock(q.queue, 0, 0, NULL, sizeof words, (uint8_t *)words)) {
-    }
     pthread_create(&thread, NULL, kill_soon, NULL);
     EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 0), AEE_EINTERRUPTED);
     pthread_join(thread, NULL);
@@ -129,7 +141,7 @@ static void killed_while_writing(void) {
     kit_close(q.handle);
     q = kit_queue_open(0, 0, false);
     EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 7), 0);
-    EQUAL(kit_receive(&q, words, 1000000), 0);
+    EQUAL(kit_receive(&q, words, KIT_PATIENCE_US), 0);
     EQUAL(words[1], 7);
     kit_queue_close(&q);
 }
@@ -137,8 +149,9 @@ static void killed_while_writing(void) {
 static void killed_in_invoke(void) {
     struct kit_queue q = open_watched();
     pthread_t thread;
-    struct probe_in in = {.value = 5000000};
-    pthread_create(&thread, NULL, kill_soon, NULL);
+    struct probe_in in = {.value = KIT_PATIENCE_US};
+    unsigned long long before = invocations();
+    pthread_create(&thread, NULL, kill_soon, &before);
     EQUAL(kit_call(q.handle, PROBE_SLEEP, &in, NULL), (int)0x8000040Du);
     pthread_join(thread, NULL);
     after_death(&q, AEE_ENOSUCH);
@@ -152,7 +165,8 @@ static void restart(void) {
     EQUAL(kit_call(q.handle, PROBE_CLOSES, NULL, NULL), AEE_ECONNRESET);
     kit_set("fault", "off");
     EQUAL(wait_for(&statuses[FASTRPC_DSP_SSR], 2), 2); // of both sessions
-    for (int i = 0; i < 200 && kit_call(other, PROBE_CLOSES, NULL, NULL) != AEE_ECONNRESET; i++) usleep(5000);
+    for (unsigned i = 0; i < KIT_PATIENCE_US / 5000 && kit_call(other, PROBE_CLOSES, NULL, NULL) != AEE_ECONNRESET; i++)
+        usleep(5000);
     EQUAL(kit_call(other, PROBE_CLOSES, NULL, NULL), AEE_ECONNRESET); // the whole DSP
     kit_close(other);
     after_death(&q, AEE_ECONNRESET);
@@ -165,10 +179,10 @@ static void faults_in_queue(void) {
     kit_set("fault", "dsp:dspqueue_read@3=die");
     for (int i = 0; i < 2; i++) {
         EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 0), 0);
-        EQUAL(kit_receive(&q, words, 1000000), 0);
+        EQUAL(kit_receive(&q, words, KIT_PATIENCE_US), 0);
     }
     EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 0), 0);
-    EQUAL(kit_receive(&q, words, 2000000), AEE_EINTERRUPTED);
+    EQUAL(kit_receive(&q, words, KIT_PATIENCE_US), AEE_EINTERRUPTED);
     kit_set("fault", "off");
     after_death(&q, AEE_ENOSUCH);
     q = open_watched();
@@ -238,7 +252,7 @@ static void dies_with_host(void) {
     CHECK(waitpid(host, &status, 0) == host && WIFSIGNALED(status));
     npu = atoi(text);
     CHECK(npu > 1);
-    for (int i = 0; i < 200 && kit_runs(npu); i++) usleep(5000);
+    for (unsigned i = 0; i < KIT_PATIENCE_US / 5000 && kit_runs(npu); i++) usleep(5000);
     CHECK(!kit_runs(npu));
 }
 
@@ -279,7 +293,7 @@ static void many_deaths(void) {
         kit_set("fault", fault);
         for (int n = 0; n < 25 && !result; n++) {
             result = kit_send(&q, PROBE_PACKET_ECHO, 7);
-            if (!result) result = kit_receive(&q, words, 2000000);
+            if (!result) result = kit_receive(&q, words, KIT_PATIENCE_US);
         }
         EQUAL(result, AEE_EINTERRUPTED);
         kit_set("fault", "off");

@@ -114,7 +114,7 @@ static void fifth_command_waits(void **state) {
     pthread_t thread;
     void *result;
     (void)state;
-    kit_set("fault", "cmd@1=delay:1000000");
+    kit_set("fault", "cmd@1=delay:3000000");
     kit_open(&k);
     kit_run_open(&k, &kit_small, NULL, &r);
     unsigned long long before = kit_get("commands");

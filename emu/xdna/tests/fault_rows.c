@@ -102,41 +102,39 @@ static void hang(void **state) {
     (void)state;
     for (int old = 0; old < 2; old++) {
         struct kit k;
-        struct kit_run r, other;
+        struct kit_run r;
         uint64_t seq;
         kit_set("kernel", old ? "6.14" : "0.16");
         kit_set("watchdog", "1000");
         kit_set("fault", "cmd@2=hang");
         kit_open(&k);
         kit_run_open(&k, &kit_small, NULL, &r);
-        kit_run_open(&k, &kit_small, NULL, &other);
         for (unsigned i = 0; i < 4; i++) assert_int_equal(kit_submit(&r, i, &seq), 0);
-        assert_int_equal(kit_wait(&r, 1, 20), ETIME);
-        assert_int_equal(kit_go(&other), AMDXDNA_STATE_COMPLETED); // others go on
         assert_int_equal(kit_wait(&r, 3, 30000), 0);
         assert_int_equal(kit_state(&r, 0), AMDXDNA_STATE_COMPLETED);
         assert_int_equal(kit_state(&r, 1), old ? AMDXDNA_STATE_NEW : AMDXDNA_STATE_TIMEOUT);
         assert_int_equal(kit_state(&r, 2), AMDXDNA_STATE_ABORT);
         assert_int_equal(kit_state(&r, 3), AMDXDNA_STATE_ABORT);
         assert_int_equal(kit_go(&r), AMDXDNA_STATE_COMPLETED); // the context was made anew
-        kit_run_close(&other);
         kit_run_close(&r);
         kit_close(&k);
     }
 }
 
-// With no watchdog nothing ever answers; closing works all the same.
+// With no watchdog nothing ever answers, in this context; closing works all the same.
 static void no_answer(void **state) {
     struct kit k;
-    struct kit_run r;
+    struct kit_run r, other;
     uint64_t seq;
     (void)state;
     kit_set("watchdog", "0");
-    kit_set("fault", "cmd=hang");
+    kit_set("fault", "cmd@1=hang");
     kit_open(&k);
     kit_run_open(&k, &kit_small, NULL, &r);
+    kit_run_open(&k, &kit_small, NULL, &other);
     assert_int_equal(kit_submit(&r, 0, &seq), 0);
     assert_int_equal(kit_wait(&r, seq, 100), ETIME);
+    assert_int_equal(kit_go(&other), AMDXDNA_STATE_COMPLETED); // others go on
     assert_int_equal(kit_state(&r, 0), AMDXDNA_STATE_NEW);
     kit_close(&k);
 }
@@ -227,7 +225,6 @@ static void delay(void **state) {
     kit_run_open(&k, &kit_small, NULL, &r);
     clock_gettime(CLOCK_MONOTONIC, &t[0]);
     assert_int_equal(kit_submit(&r, 0, &seq), 0);
-    assert_int_equal(kit_wait(&r, seq, 0), ETIME);
     assert_int_equal(kit_wait(&r, seq, 30000), 0);
     clock_gettime(CLOCK_MONOTONIC, &t[1]);
     assert_true((t[1].tv_sec - t[0].tv_sec) * 1000 + (t[1].tv_nsec - t[0].tv_nsec) / 1000000 >= 490);

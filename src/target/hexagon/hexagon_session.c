@@ -7,7 +7,7 @@
 #include "target/hexagon/hexagon_program.h"
 #include "target/hexagon/hexagon_session_internal.h"
 
-enum { RING_BYTES = 16 << 20, ECHO_TIMEOUT_US = 500000, QUEUE_BYTES = NPU_HEX_DEPTH * 128 + 1024 };
+enum { RING_BYTES = 16 << 20, QUEUE_BYTES = NPU_HEX_DEPTH * 128 + 1024 };
 
 const npu_hw *npu_hex_session_hw(const npu_hex_session *s) {
     return &s->hw;
@@ -170,14 +170,16 @@ static void stop(npu_hex_session *s) {
     s->queue = NULL;
 }
 
-/* One packet there and back shows that the queue works; it does not on some kernels. */
+/* One packet there and back shows that the queue works; it does not on some kernels. It has a tenth of the time that
+ * the driver gives an answer: half a second on a device; emulation on a busy machine may take longer. */
 static bool echo(npu_hex_session *s) {
+    uint32_t most_us = (uint32_t)(s->driver->timeout_s * 1e5);
     npu_wire_request r = {
         .magic = NPU_WIRE_MAGIC, .version = NPU_WIRE_VERSION, .kind = NPU_WIRE_ECHO, .sequence = ~0ull};
     npu_wire_response a;
     uint32_t flags, buffers, bytes = 0;
-    if (s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof r, (const uint8_t *)&r, ECHO_TIMEOUT_US)) return false;
-    if (s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a, ECHO_TIMEOUT_US))
+    if (s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof r, (const uint8_t *)&r, most_us)) return false;
+    if (s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a, most_us))
         return false;
     return bytes == sizeof a && a.magic == NPU_WIRE_MAGIC && a.kind == NPU_WIRE_ECHO && a.sequence == r.sequence &&
            !a.code;

@@ -33,7 +33,7 @@ static const struct row {
     {{"fault=cmd@2=hang", "watchdog=300", "kernel=0.16"}, NPU_TIMEOUT, "xdna.timeout", "watchdog", 0},
     {{"fault=cmd@2=hang", "watchdog=300", "kernel=6.14"}, NPU_DEVICE_LOST, "xdna.command", "NEW", 0},
     {{"fault=cmd@2=hang", "watchdog=0"}, NPU_TIMEOUT, "xdna.timeout", "no answer", 0, 2},
-    {{"fault=cmd@2=delay:4000000"}, NPU_TIMEOUT, "xdna.timeout", "no answer", 0, 2},
+    {{"fault=cmd@2=delay:60000000"}, NPU_TIMEOUT, "xdna.timeout", "no answer", 0, 2},
     {{"fault=wait@2=code:62", "watchdog=0"}, NPU_OK, "", "", 16}, /* too early, but the command is done soon */
     /* A context or the device is gone. */
     {{"fault=cmd@2=restart"}, NPU_DEVICE_LOST, "xdna.context_lost", "ABORT", 0},

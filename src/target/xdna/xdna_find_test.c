@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -126,9 +128,11 @@ static void versions(void **state) {
 }
 
 static char said[256];
+static atomic_bool heard;
 static void listen(void *context, npu_log_level level, const char *text) {
     (void)context, (void)level;
     snprintf(said, sizeof said, "%s", text);
+    heard = true;
 }
 
 /* A child holds the lock until it is told to end. */
@@ -155,7 +159,8 @@ static pid_t hold(int *tell) {
 }
 
 static void *end_soon(void *argument) {
-    usleep(200000);
+    while (!heard) usleep(1000); /* that somebody waits */
+    usleep(20000);
     close(*(int *)argument);
     return NULL;
 }
