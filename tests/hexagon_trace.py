@@ -16,11 +16,32 @@ from npu_test import need, run_npu, shared
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
 
 
+class Texts:
+    """What numbers in events stand for, by Perfetto's rules: each text comes once, before or with its first use."""
+
+    def __init__(self):
+        self.by_kind = collections.defaultdict(dict)
+
+    def take(self, packet):
+        if packet.sequence_flags & packet.SEQ_INCREMENTAL_STATE_CLEARED:
+            self.by_kind.clear()
+        for kind, rows in packet.interned_data.ListFields():
+            for row in rows:
+                assert row.iid and row.iid not in self.by_kind[kind.name], "a number given twice"
+                self.by_kind[kind.name][row.iid] = row.str.decode() if hasattr(row, "str") else row.name
+
+    def notes(self, event):
+        names, texts = self.by_kind["debug_annotation_names"], self.by_kind["debug_annotation_string_values"]
+        return {names[n.name_iid]: texts[n.string_value_iid] if n.string_value_iid else n.int_value
+                for n in event.debug_annotations}
+
+
 class Span:
-    def __init__(self, begin, event, parent):
+    def __init__(self, begin, event, parent, texts):
         self.begin, self.end, self.parent, self.children = begin, None, parent, []
-        self.name, self.category = event.name, event.categories[0]
-        self.notes = {n.name: n.string_value or n.int_value for n in event.debug_annotations}
+        self.name = texts.by_kind["event_names"][event.name_iid]
+        self.category = texts.by_kind["event_categories"][event.category_iids[0]]
+        self.notes = texts.notes(event)
 
     def ns(self):
         return self.end - self.begin
@@ -31,9 +52,12 @@ def read(path):
     trace = proto.Trace()
     trace.ParseFromString(path.read_bytes())
     groups, tracks, open_spans, dropped, last = {}, {}, collections.defaultdict(list), collections.Counter(), {}
-    top = collections.defaultdict(list)
+    top, texts, clock, events = collections.defaultdict(list), Texts(), None, 0
     for packet in trace.packet:
         assert packet.trusted_packet_sequence_id == 1
+        texts.take(packet)
+        if packet.HasField("trace_packet_defaults"):
+            clock = packet.trace_packet_defaults.timestamp_clock_id
         if packet.HasField("track_descriptor"):
             d = packet.track_descriptor
             if d.HasField("process"):
@@ -44,22 +68,24 @@ def read(path):
         if not packet.HasField("track_event"):
             continue
         event, time = packet.track_event, packet.timestamp
-        assert packet.timestamp_clock_id == 3
+        assert clock == 3 and packet.sequence_flags == packet.SEQ_NEEDS_INCREMENTAL_STATE
+        events += 1
         track, stack = tracks[event.track_uuid], open_spans[event.track_uuid]
         if event.type == event.TYPE_INSTANT:
-            assert event.name == "dropped"
-            dropped[track] += event.debug_annotations[0].int_value
+            assert texts.by_kind["event_names"][event.name_iid] == "dropped"
+            dropped[track] += texts.notes(event)["spans"]
             continue
         assert time >= last.get(track, 0), f"{track}: time goes back"
         last[track] = time
         if event.type == event.TYPE_SLICE_BEGIN:
-            span = Span(time, event, stack[-1] if stack else None)
+            span = Span(time, event, stack[-1] if stack else None, texts)
             (stack[-1].children if stack else top[track]).append(span)
             stack.append(span)
         else:
             assert event.type == event.TYPE_SLICE_END and stack, f"{track}: an end without a begin"
             stack.pop().end = time
     assert not any(open_spans.values()), "spans without an end"
+    assert path.stat().st_size < 4096 + 60 * events, f"{path.stat().st_size} bytes for {events} events"
     return top, dropped
 
 
@@ -131,6 +157,21 @@ def check_device(top, model_ops):
     print(f"{len(host)} batches: {dict(kinds)}")
 
 
+def check_refused(tmp, model, device):
+    """What is refused, early or late, leaves the file of that name alone."""
+    (tmp / "plan").write_text("{")
+    (tmp / "long").write_text("word " * 100)
+    before = (tmp / "trace").read_bytes()
+    for trace in (tmp / "trace", tmp / "absent"):
+        for args in (["logits", "--ids", "1,99999999"], ["logits", "--ids", "1,2", "--plan", tmp / "plan"],
+                     ["logits", "--ids", "1", "--kv", "q8_0", "--cpu-level", "neon", "--ctx", "32"],
+                     ["run", "--raw", "-f", tmp / "long", "--ctx", "8"], ["run", "-p", "x", "--system", "y"]):
+            output = ["-o", tmp / "other"] if args[0] == "logits" else []
+            done = run_npu(*args, "-m", model, "--trace", trace, *output, *device, check=False, text=True)
+            assert done.returncode == 3 and done.stderr.count("error:") == 1, done
+    assert (tmp / "trace").read_bytes() == before and not (tmp / "absent").exists()
+
+
 def main():
     driver = sys.argv[1]
     if driver == "qemu":
@@ -157,6 +198,7 @@ def main():
             assert plain.stderr == plan.stderr == ""
         bad = run_npu(*common, "-o", str(tmp / "other"), "--trace", str(tmp / "no/such/folder"), check=False, text=True)
         assert bad.returncode == 1 and "no/such/folder" in bad.stderr, bad
+        check_refused(tmp, case / "model.gguf", device)
 
 
 main()

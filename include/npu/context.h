@@ -48,7 +48,8 @@ typedef struct npu_context_params {
     double timeout_s;       /* how long one submit may take on a device; 0 = its driver's: 5, emulated ones more */
     bool no_fallback;       /* refuse a plan that leaves an op to the CPU */
     bool no_wait;           /* another process holds the device: fail at once instead of waiting */
-    const char *trace_path; /* write there which op ran when, on the host and on the device, for ui.perfetto.dev */
+    const char *trace_path; /* write there which op ran when, on the host and on the device, for ui.perfetto.dev; the
+                             * first npu_decode opens that file, and fails with IO when it can't be written */
 
     /* Called between batches of ops while decoding, from the decoding thread; true ends the call with CANCELLED. */
     bool (*cancelled)(void *user);

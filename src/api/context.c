@@ -80,7 +80,7 @@ static npu_status open_context(npu_context *c, const npu_context_params *p, npu_
     c->kept = malloc((size_t)c->max_logits * c->model->h.n_vocab * sizeof(float));
     if (!c->kept)
         return npu_fail(err, NPU_NO_MEMORY, "context.memory", "no memory for %u rows of logits", c->max_logits);
-    if (p->trace_path) NPU_TRY(npu_trace_open(p->trace_path, &c->trace, err));
+    if (p->trace_path) NPU_TRY(npu_trace_create(p->trace_path, &c->trace, err));
     NPU_TRY(npu_target_host.open(&params, NULL, NULL, &c->host, err));
     NPU_TRY(target ? open_device(c, p, target, &caps, err) : load_host(c, p, &caps, err));
     npu_log(&p->logger, NPU_LOG_INFO, "%s on %s by plan %s", c->plan->architecture, c->plan->target, c->plan->hash);

@@ -132,6 +132,7 @@ static npu_status decode(npu_context *c, const npu_row *rows, uint32_t n, npu_lo
     decoding d = {.c = c, .rows = rows, .n = n, .sink = sink, .user = user};
     c->n_logits = 0;
     NPU_TRY(check_rows(c, rows, n, err));
+    if (c->trace) NPU_TRY(npu_trace_start(c->trace, err)); /* what is refused leaves the file of that name alone */
     npu_status status = run_steps(&d, err);
     if (status == NPU_OK) {
         npu_state_commit(&c->instance.state);

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-enum { MESSAGE = 2048, TEXT = 200, NESTING = 4 };
+/* A message takes an event whose texts are all new: the longest, as often as there may be notes. */
+enum { NOTES = 6, TEXTS = 2 + 2 * NOTES, MESSAGE = (TEXTS + 1) * (NPU_INTERN_TEXT + 32), NESTING = 4 };
 
 /* Fields of the messages, by message. */
 enum {
@@ -10,9 +11,11 @@ enum {
     PACKET_TIMESTAMP = 8,
     PACKET_SEQUENCE = 10,
     PACKET_EVENT = 11,
+    PACKET_INTERNED = 12,
     PACKET_SEQUENCE_FLAGS = 13,
-    PACKET_CLOCK = 58,
+    PACKET_DEFAULTS = 59,
     PACKET_DESCRIPTOR = 60,
+    DEFAULTS_CLOCK = 58,
     DESCRIPTOR_UUID = 1,
     DESCRIPTOR_NAME = 2,
     DESCRIPTOR_PROCESS = 3,
@@ -21,22 +24,28 @@ enum {
     DESCRIPTOR_ORDER = 12,
     PROCESS_PID = 1,
     PROCESS_NAME = 6,
+    INTERNED_CATEGORY = 1,
+    INTERNED_EVENT_NAME = 2,
+    INTERNED_NOTE_NAME = 3,
+    INTERNED_NOTE_TEXT = 29,
+    TEXT_NUMBER = 1, /* of all four */
+    TEXT_TEXT = 2,
+    EVENT_CATEGORY = 3,
     EVENT_NOTE = 4,
     EVENT_TYPE = 9,
+    EVENT_NAME = 10,
     EVENT_TRACK = 11,
-    EVENT_CATEGORY = 22,
-    EVENT_NAME = 23,
+    NOTE_NAME = 1,
     NOTE_INT = 4,
-    NOTE_STRING = 6,
-    NOTE_NAME = 10,
+    NOTE_TEXT = 17,
 };
 enum { VARINT = 0, BYTES = 2 };
-enum { SEQUENCE = 1, INCREMENTAL_STATE_CLEARED = 1, CLOCK_MONOTONIC_ID = 3, ORDER_EXPLICIT = 3 };
+enum { SEQUENCE = 1, STATE_CLEARED = 1, STATE_NEEDED = 2, CLOCK_MONOTONIC_ID = 3, ORDER_EXPLICIT = 3 };
 
-/* A message under construction. Nested ones get two bytes for their length, which all of ours fit into. */
+/* A message under construction. */
 typedef struct message {
-    uint8_t bytes[MESSAGE];
     uint32_t used, starts[NESTING], depth;
+    uint8_t bytes[MESSAGE];
 } message;
 
 static void put(message *m, const void *bytes, uint32_t n) {
@@ -45,14 +54,18 @@ static void put(message *m, const void *bytes, uint32_t n) {
     m->used += n;
 }
 
-static void put_varint(message *m, uint64_t v) {
-    uint8_t b[10];
+static uint32_t varint(uint8_t b[10], uint64_t v) {
     uint32_t n = 0;
     do {
         b[n] = (uint8_t)((v & 0x7F) | (v > 0x7F ? 0x80 : 0));
         v >>= 7;
     } while (b[n++] & 0x80);
-    put(m, b, n);
+    return n;
+}
+
+static void put_varint(message *m, uint64_t v) {
+    uint8_t b[10];
+    put(m, b, varint(b, v));
 }
 
 static void number(message *m, uint32_t field, uint64_t v) {
@@ -61,30 +74,31 @@ static void number(message *m, uint32_t field, uint64_t v) {
 }
 
 static void text(message *m, uint32_t field, const char *s) {
-    uint32_t n = (uint32_t)strnlen(s, TEXT);
-    while (n && ((uint8_t)s[n] & 0xC0) == 0x80) n--; /* not inside a character */
+    uint32_t n = npu_intern_length(s);
     put_varint(m, field << 3 | BYTES);
     put_varint(m, n);
     put(m, s, n);
 }
 
+/* A nested one gets a byte for its length, and more when it is closed and longer. */
 static void open_message(message *m, uint32_t field) {
     put_varint(m, field << 3 | BYTES);
-    m->starts[m->depth++] = m->used;
-    m->used += 2;
+    m->starts[m->depth++] = m->used++;
 }
 
 static void close_message(message *m) {
-    uint32_t start = m->starts[--m->depth], n = m->used - start - 2;
-    m->bytes[start] = (uint8_t)(n | 0x80);
-    m->bytes[start + 1] = (uint8_t)(n >> 7);
+    uint8_t length[10];
+    uint32_t start = m->starts[--m->depth], n = m->used - start - 1, more = varint(length, n) - 1;
+    memmove(m->bytes + start + 1 + more, m->bytes + start + 1, n);
+    memcpy(m->bytes + start, length, more + 1);
+    m->used += more;
 }
 
-static message packet(void) {
-    message m = {.used = 0};
-    open_message(&m, TRACE_PACKET);
-    number(&m, PACKET_SEQUENCE, SEQUENCE);
-    return m;
+static void start_packet(message *m, uint32_t flags) {
+    m->used = m->depth = 0;
+    open_message(m, TRACE_PACKET);
+    number(m, PACKET_SEQUENCE, SEQUENCE);
+    if (flags) number(m, PACKET_SEQUENCE_FLAGS, flags);
 }
 
 static void finish(message *m, FILE *out) {
@@ -92,14 +106,18 @@ static void finish(message *m, FILE *out) {
     (void)fwrite(m->bytes, 1, m->used, out); /* a failure stays in the file: ferror tells npu_trace_end_file */
 }
 
-void npu_perfetto_start(FILE *out) {
-    message m = packet();
-    number(&m, PACKET_SEQUENCE_FLAGS, INCREMENTAL_STATE_CLEARED);
+void npu_perfetto_start(npu_intern *texts, FILE *out) {
+    message m;
+    memset(texts, 0, sizeof *texts);
+    start_packet(&m, STATE_CLEARED);
+    open_message(&m, PACKET_DEFAULTS);
+    number(&m, DEFAULTS_CLOCK, CLOCK_MONOTONIC_ID);
     finish(&m, out);
 }
 
 void npu_perfetto_group(FILE *out, uint64_t uuid, uint32_t pid, const char *name) {
-    message m = packet();
+    message m;
+    start_packet(&m, 0);
     open_message(&m, PACKET_DESCRIPTOR);
     number(&m, DESCRIPTOR_UUID, uuid);
     number(&m, DESCRIPTOR_ORDERING, ORDER_EXPLICIT);
@@ -110,7 +128,8 @@ void npu_perfetto_group(FILE *out, uint64_t uuid, uint32_t pid, const char *name
 }
 
 void npu_perfetto_track(FILE *out, uint64_t uuid, uint64_t parent, uint32_t order, const char *name) {
-    message m = packet();
+    message m;
+    start_packet(&m, 0);
     open_message(&m, PACKET_DESCRIPTOR);
     number(&m, DESCRIPTOR_UUID, uuid);
     number(&m, DESCRIPTOR_PARENT, parent);
@@ -119,27 +138,53 @@ void npu_perfetto_track(FILE *out, uint64_t uuid, uint64_t parent, uint32_t orde
     finish(&m, out);
 }
 
-static void note(message *m, const npu_trace_note *n) {
-    open_message(m, EVENT_NOTE);
-    text(m, NOTE_NAME, n->name);
-    if (n->text)
-        text(m, NOTE_STRING, n->text);
-    else
-        number(m, NOTE_INT, (uint64_t)n->value);
+/* Where texts get their numbers while an event is made; those of new ones go into the same packet, before the event. */
+typedef struct event {
+    npu_intern *texts;
+    message packet, body;
+} event;
+
+static uint32_t number_of(event *e, uint32_t kind, const char *s) {
+    bool is_new;
+    uint32_t n = npu_intern_number(e->texts, kind, s, &is_new);
+    if (!is_new) return n;
+    message *m = &e->packet;
+    if (m->depth == 1) open_message(m, PACKET_INTERNED);
+    open_message(m, kind);
+    number(m, TEXT_NUMBER, n);
+    text(m, TEXT_TEXT, s);
     close_message(m);
+    return n;
 }
 
-void npu_perfetto_event(FILE *out, npu_perfetto_type type, uint64_t time, uint64_t track, const npu_trace_span *span) {
-    message m = packet();
-    number(&m, PACKET_TIMESTAMP, time);
-    number(&m, PACKET_CLOCK, CLOCK_MONOTONIC_ID);
-    open_message(&m, PACKET_EVENT);
-    number(&m, EVENT_TYPE, (uint64_t)type);
-    number(&m, EVENT_TRACK, track);
+static void note(event *e, const npu_trace_note *n) {
+    open_message(&e->body, EVENT_NOTE);
+    number(&e->body, NOTE_NAME, number_of(e, INTERNED_NOTE_NAME, n->name));
+    if (n->text)
+        number(&e->body, NOTE_TEXT, number_of(e, INTERNED_NOTE_TEXT, n->text));
+    else
+        number(&e->body, NOTE_INT, (uint64_t)n->value);
+    close_message(&e->body);
+}
+
+void npu_perfetto_event(npu_intern *texts, FILE *out, npu_perfetto_type type, uint64_t time, uint64_t track,
+                        const npu_trace_span *span) {
+    event e;
+    e.texts = texts;
+    e.body.used = e.body.depth = 0;
+    if (texts->n + TEXTS > NPU_INTERN_MOST) npu_perfetto_start(texts, out);
+    start_packet(&e.packet, STATE_NEEDED);
+    number(&e.packet, PACKET_TIMESTAMP, time);
+    number(&e.body, EVENT_TYPE, (uint64_t)type);
+    number(&e.body, EVENT_TRACK, track);
     if (span) {
-        text(&m, EVENT_NAME, span->name);
-        text(&m, EVENT_CATEGORY, span->category);
-        for (uint32_t i = 0; i < span->n_notes && m.used < MESSAGE - 3 * TEXT; i++) note(&m, &span->notes[i]);
+        number(&e.body, EVENT_NAME, number_of(&e, INTERNED_EVENT_NAME, span->name));
+        number(&e.body, EVENT_CATEGORY, number_of(&e, INTERNED_CATEGORY, span->category));
+        for (uint32_t i = 0; i < span->n_notes && i < NOTES; i++) note(&e, &span->notes[i]);
     }
-    finish(&m, out);
+    if (e.packet.depth > 1) close_message(&e.packet);
+    put_varint(&e.packet, PACKET_EVENT << 3 | BYTES);
+    put_varint(&e.packet, e.body.used);
+    put(&e.packet, e.body.bytes, e.body.used);
+    finish(&e.packet, out);
 }

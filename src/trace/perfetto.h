@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "trace/intern.h"
 #include "trace/trace.h"
 
 typedef enum npu_perfetto_type {
@@ -14,10 +15,12 @@ typedef enum npu_perfetto_type {
     NPU_PERFETTO_INSTANT = 3
 } npu_perfetto_type;
 
-/* A failure to write stays in |out| (ferror). Text that does not fit into a packet is cut. */
-void npu_perfetto_start(FILE *out);
+/* A failure to write stays in |out| (ferror). Of a span's notes the first 6 are written; long texts are cut. |texts|
+ * are those that were written since npu_perfetto_start, which comes first. */
+void npu_perfetto_start(npu_intern *texts, FILE *out);
 void npu_perfetto_group(FILE *out, uint64_t uuid, uint32_t number, const char *name);
 void npu_perfetto_track(FILE *out, uint64_t uuid, uint64_t parent, uint32_t order, const char *name);
-void npu_perfetto_event(FILE *out, npu_perfetto_type type, uint64_t time, uint64_t track, const npu_trace_span *span);
+void npu_perfetto_event(npu_intern *texts, FILE *out, npu_perfetto_type type, uint64_t time, uint64_t track,
+                        const npu_trace_span *span);
 
 #endif

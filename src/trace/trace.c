@@ -1,6 +1,7 @@
 #include "trace/trace.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +10,18 @@
 #include "base/status.h"
 #include "trace/perfetto.h"
 
-enum { DEPTH = 16 };
+enum { DEPTH = 16, PATH = 4096 };
 
 struct npu_trace {
-    FILE *file;
-    char path[512];
+    FILE *file; /* memory until it is started; NULL after its end */
+    char *kept; /* that memory */
+    size_t kept_bytes;
+    bool started;
+    char path[PATH];
     uint32_t numbers; /* of groups and tracks */
     uint64_t spans, dropped;
     int why; /* errno of the first write that failed */
+    npu_intern texts;
 };
 
 /* After every write: later, errno is somebody else's. */
@@ -25,29 +30,52 @@ static void keep_failure(npu_trace *t) {
 }
 
 static void write_event(npu_trace *t, npu_perfetto_type type, uint64_t ns, uint32_t track, const npu_trace_span *span) {
-    npu_perfetto_event(t->file, type, ns, track, span);
+    npu_perfetto_event(&t->texts, t->file, type, ns, track, span);
     keep_failure(t);
 }
 
-npu_status npu_trace_open(const char *path, npu_trace **out, npu_error *err) {
-    *out = NULL;
+npu_status npu_trace_create(const char *path, npu_trace **out, npu_error *err) {
     npu_trace *t = calloc(1, sizeof *t);
-    if (!t) return npu_fail(err, NPU_NO_MEMORY, "trace.memory", "no memory for a trace");
-    snprintf(t->path, sizeof t->path, "%s", path);
-    t->file = fopen(path, "wb");
-    if (!t->file) {
+    if (t) t->file = open_memstream(&t->kept, &t->kept_bytes);
+    if (!t || !t->file) {
         free(t);
-        return npu_fail(err, NPU_IO, "trace.open", "%s can't be written: %s", path, strerror(errno));
+        *out = NULL;
+        return npu_fail(err, NPU_NO_MEMORY, "trace.memory", "no memory for a trace");
     }
-    npu_perfetto_start(t->file);
+    snprintf(t->path, sizeof t->path, "%s", path);
+    npu_perfetto_start(&t->texts, t->file);
     *out = t;
+    return NPU_OK;
+}
+
+/* Gives the memory back. */
+static void close_kept(npu_trace *t) {
+    if (!t->started && t->file) fclose(t->file);
+    if (!t->started) t->file = NULL;
+    free(t->kept);
+    t->kept = NULL;
+}
+
+npu_status npu_trace_start(npu_trace *t, npu_error *err) {
+    if (t->started || !t->file) return NPU_OK;
+    FILE *file = fopen(t->path, "wb");
+    if (!file) return npu_fail(err, NPU_IO, "trace.open", "%s can't be written: %s", t->path, strerror(errno));
+    if (fflush(t->file) != 0) {
+        fclose(file);
+        return npu_fail(err, NPU_NO_MEMORY, "trace.memory", "no memory for a trace");
+    }
+    (void)fwrite(t->kept, 1, t->kept_bytes, file);
+    close_kept(t);
+    t->file = file;
+    t->started = true;
+    keep_failure(t);
     return NPU_OK;
 }
 
 npu_status npu_trace_end_file(npu_trace *t, uint64_t *spans, uint64_t *dropped, npu_error *err) {
     *spans = t->spans;
     *dropped = t->dropped;
-    if (!t->file) return NPU_OK;
+    if (!t->file || !t->started) return NPU_OK;
     keep_failure(t);
     if (fclose(t->file) != 0 && !t->why) t->why = errno;
     t->file = NULL;
@@ -56,7 +84,9 @@ npu_status npu_trace_end_file(npu_trace *t, uint64_t *spans, uint64_t *dropped, 
 }
 
 void npu_trace_free(npu_trace *t) {
-    if (t && t->file) fclose(t->file);
+    if (!t) return;
+    close_kept(t);
+    if (t->file) fclose(t->file);
     free(t);
 }
 

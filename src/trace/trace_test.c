@@ -1,13 +1,18 @@
-/* A trace that can't be written says why, whatever happened to errno since. What traces hold: tests/hexagon_trace.py.
- */
+/* A trace that can't be written says why, whatever happened to errno since; a file of its name is left alone until it
+ * is started, and holds what came before; texts beyond its table. What traces hold: tests/hexagon_trace.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "trace/intern.h"
 #include "trace/trace.h"
 
 /* |n| spans are in the file's buffer or beyond it. */
@@ -15,7 +20,8 @@ static void a_full_disk(uint32_t n) {
     npu_trace *t;
     npu_error err = {0};
     uint64_t spans, dropped;
-    assert_int_equal(npu_trace_open("/dev/full", &t, &err), NPU_OK);
+    assert_int_equal(npu_trace_create("/dev/full", &t, &err), NPU_OK);
+    assert_int_equal(npu_trace_start(t, &err), NPU_OK);
     for (uint32_t i = 0; i < n; i++) {
         npu_trace_begin(t, 1, "name", "category", NULL, 0);
         npu_trace_end(t, 1);
@@ -33,7 +39,68 @@ static void the_reason_is_that_of_the_write(void **state) {
     for (uint32_t n = 0; n < 400; n++) a_full_disk(n);
 }
 
+static int64_t size_of(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 ? (int64_t)st.st_size : -1;
+}
+
+static void nothing_is_opened_before_the_start(void **state) {
+    (void)state;
+    npu_trace *t;
+    npu_error err = {0};
+    uint64_t spans, dropped;
+    char path[] = "/tmp/npu-trace-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, "older", 5) == 5 && close(fd) == 0);
+    assert_int_equal(npu_trace_create(path, &t, &err), NPU_OK);
+    npu_trace_track(t, npu_trace_group(t, "a group"), "a track");
+    assert_int_equal(npu_trace_end_file(t, &spans, &dropped, &err), NPU_OK);
+    npu_trace_free(t);
+    assert_int_equal(size_of(path), 5);
+
+    assert_int_equal(npu_trace_create(path, &t, &err), NPU_OK);
+    for (int i = 0; i < 1000; i++) npu_trace_track(t, npu_trace_group(t, "a group"), "a track");
+    assert_int_equal(size_of(path), 5);
+    assert_int_equal(npu_trace_start(t, &err), NPU_OK);
+    assert_int_equal(npu_trace_start(t, &err), NPU_OK);
+    assert_int_equal(npu_trace_end_file(t, &spans, &dropped, &err), NPU_OK);
+    assert_true(size_of(path) > 30000);
+    npu_trace_free(t);
+    unlink(path);
+    assert_int_equal(npu_trace_create("/no/such/folder/x", &t, &err), NPU_OK);
+    assert_int_equal(npu_trace_start(t, &err), NPU_IO);
+    assert_string_equal(err.code, "trace.open");
+    npu_trace_free(t);
+}
+
+static void texts_have_numbers(void **state) {
+    (void)state;
+    npu_intern *table = calloc(1, sizeof *table);
+    assert_non_null(table);
+    char text[NPU_INTERN_TEXT + 8];
+    bool is_new;
+    for (uint32_t i = 0; i < NPU_INTERN_MOST; i++) {
+        snprintf(text, sizeof text, "text %u", i / 2);
+        assert_int_equal(npu_intern_number(table, i % 2, text, &is_new), i + 1);
+        assert_true(is_new);
+    }
+    for (uint32_t i = NPU_INTERN_MOST; i-- > 0;) {
+        snprintf(text, sizeof text, "text %u", i / 2);
+        assert_int_equal(npu_intern_number(table, i % 2, text, &is_new), i + 1);
+        assert_false(is_new);
+    }
+    free(table);
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = 0;
+    assert_int_equal(npu_intern_length(text), NPU_INTERN_TEXT);
+    memcpy(text + NPU_INTERN_TEXT - 1, "\xC3\xA9", 2); /* a character across the end */
+    assert_int_equal(npu_intern_length(text), NPU_INTERN_TEXT - 1);
+    assert_int_equal(npu_intern_length(""), 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_reason_is_that_of_the_write)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_reason_is_that_of_the_write),
+                                       cmocka_unit_test(nothing_is_opened_before_the_start),
+                                       cmocka_unit_test(texts_have_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,7 +131,7 @@ static int setup(void **state) {
     (void)state;
     npu_error err = {0};
     int fd = mkstemp(path);
-    if (fd < 0 || close(fd) || npu_trace_open(path, &trace, &err)) return -1;
+    if (fd < 0 || close(fd) || npu_trace_create(path, &trace, &err) || npu_trace_start(trace, &err)) return -1;
     npu_target_params params = {.driver = "sim", .trace = trace};
     if (npu_hex_driver_open(&params, NULL, &driver, &err) || npu_hex_session_open(&driver, &params, &session, &err)) {
         fprintf(stderr, "%s\n", err.text);
