@@ -105,9 +105,9 @@ def run_by(path, *args):
     return run_npu("run", "-m", MODEL, "--raw", "-p", "x", "-n", "1", "--ctx", "64", "--plan", path, *args, check=False, text=True)
 
 
-def refused(done, code, says):
+def refused(done, code, says, exit=3):
     lines = [line for line in done.stderr.splitlines() if "error:" in line]
-    assert done.returncode == 3 and len(lines) == 1 and f"[{code}]" in lines[0] and says in lines[0], (code, says, done)
+    assert done.returncode == exit and len(lines) == 1 and f"[{code}]" in lines[0] and says in lines[0], (code, says, done)
 
 
 def refusals(plan, tmp):
@@ -123,10 +123,13 @@ def refusals(plan, tmp):
         file.write_text(text)
         done = run_by(file)
         assert done.returncode == 3 and ("[plan.json]" in done.stderr or "[plan.field]" in done.stderr), (text, done)
-    assert run_by(tmp / "missing.json").returncode == 1
+    for path in (tmp / "missing.json", "/proc/self/mem", file / "x"):  # no such file, no reading, no such folder
+        for done in (run_by(path), run_npu("plan", "--diff", path, path, check=False, text=True)):
+            refused(done, "plan.open", f"{path} can't be ", exit=1)
+    refused(run_by(tmp), "plan.directory", str(tmp))
     file.write_text(json.dumps(seal(plan)))
     assert run_by(file).returncode == 0
-    print(f"{len(ROWS) + 1} refusals")
+    print(f"{len(ROWS) + 5} refusals")
 
 
 def differ(a, b, *lines):

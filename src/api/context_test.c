@@ -238,7 +238,7 @@ static void parameters_are_checked(void **state) {
     refused(f->model, (npu_context_params){.prefill_rows = 1 << 20}, NPU_INVALID, "context.prefill_rows");
     refused(f->model, (npu_context_params){.mode = (npu_mode)7}, NPU_INVALID, "context.mode");
     refused(f->model, (npu_context_params){.npu_target = "no-such"}, NPU_REFUSED, "target.unknown");
-    refused(f->model, (npu_context_params){.plan_path = "/no/such/plan"}, NPU_IO, "plan.json");
+    refused(f->model, (npu_context_params){.plan_path = "/no/such/plan"}, NPU_IO, "plan.open");
     npu_memory need;
     npu_error err = {0};
     npu_context_params params = {.ctx = 64, .n_seq = 2};

@@ -2,264 +2,172 @@
  * refused by its hash or by the field; one from another version by its version. */
 #include "plan/plan.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "plan/plan_fields.h"
 #include "plan/plan_hash.h"
-#include "wire/format.h"
 
-enum { MAX_DIM = 1 << 24, MAX_LAYERS = 4096, MAX_DEVICE = 255 };
+enum { MAX_LAYERS = 4096, MAX_DEVICE = 255 };
 
 /* So that sums of sizes stay sums. */
 #define MAX_BYTES ((uint64_t)1 << 48)
 
-/* A reader keeps the first failure, so that the schema below reads as a list. */
-typedef struct reader {
-    const char *path;
-    npu_status status;
-    npu_error *err;
-} reader;
-
-static void bad(reader *r, const char *section, const char *field, const char *what) {
-    if (r->status == NPU_OK)
-        r->status = npu_fail(r->err, NPU_REFUSED, "plan.field", "%s: %s.%s %s", r->path, section, field, what);
+static void read_caps(npu_plan_reader *r, const json_t *o, const char *in, npu_caps *c) {
+    npu__plan_text(r, o, in, "device", c->device, sizeof c->device);
+    npu__plan_text(r, o, in, "generation", c->generation, sizeof c->generation);
+    c->max_rows = npu__plan_word(r, o, in, "max_rows");
+    c->prefill_rows = npu__plan_word(r, o, in, "prefill_rows");
+    c->devices = npu__plan_word(r, o, in, "devices");
+    c->graph = npu__plan_flag(r, o, in, "graph");
+    c->t2_expansion = npu__plan_flag(r, o, in, "t2_expansion");
+    c->gdn = npu__plan_flag(r, o, in, "gdn");
+    c->attn = npu__plan_flag(r, o, in, "attn");
+    c->lm_head = npu__plan_flag(r, o, in, "lm_head");
+    c->int8_kv = npu__plan_flag(r, o, in, "int8_kv");
+    c->bit_exact = npu__plan_flag(r, o, in, "bit_exact");
+    c->hw.arch = npu__plan_word(r, o, in, "arch");
+    c->hw.threads = npu__plan_word(r, o, in, "threads");
+    c->hw.vtcm_bytes = npu__plan_word(r, o, in, "vtcm_bytes");
+    c->hw.hmx = npu__plan_word(r, o, in, "hmx");
+    c->hw.window_bytes = npu__plan_number(r, o, in, "window_bytes", MAX_BYTES);
+    c->hw.max_buffer_bytes = npu__plan_word(r, o, in, "max_buffer_bytes");
+    c->hw.line_bytes = npu__plan_word(r, o, in, "line_bytes");
 }
 
-static uint64_t number(reader *r, const json_t *o, const char *section, const char *field, uint64_t max) {
-    const json_t *v = json_object_get(o, field);
-    if (!json_is_integer(v)) {
-        bad(r, section, field, "is missing or not an integer");
-        return 0;
-    }
-    if (json_integer_value(v) < 0 || (uint64_t)json_integer_value(v) > max) {
-        bad(r, section, field, "is out of range");
-        return 0;
-    }
-    return (uint64_t)json_integer_value(v);
-}
-
-static uint32_t word(reader *r, const json_t *o, const char *section, const char *field) {
-    return (uint32_t)number(r, o, section, field, UINT32_MAX);
-}
-
-static bool flag(reader *r, const json_t *o, const char *section, const char *field) {
-    const json_t *v = json_object_get(o, field);
-    if (!json_is_boolean(v)) bad(r, section, field, "is missing or not true or false");
-    return json_is_true(v);
-}
-
-static void text(reader *r, const json_t *o, const char *section, const char *field, char *out, size_t out_size) {
-    const char *s = json_string_value(json_object_get(o, field));
-    if (!s)
-        bad(r, section, field, "is missing or not a string");
-    else if (strlen(s) >= out_size)
-        bad(r, section, field, "is too long");
-    else
-        memcpy(out, s, strlen(s) + 1);
-}
-
-static uint16_t role(reader *r, const json_t *o, const char *section) {
-    char name[32] = "";
-    text(r, o, section, "role", name, sizeof name);
-    int found = npu_role_named(name);
-    if (found < 0 && r->status == NPU_OK)
-        r->status = npu_fail(r->err, NPU_REFUSED, "plan.role", "%s: %s: role \"%s\" is not one that this build knows",
-                             r->path, section, name);
-    return (uint16_t)(found < 0 ? 0 : found);
-}
-
-/* A size that can be: neither 0 nor absurd. */
-static uint32_t dim(reader *r, const json_t *o, const char *section, const char *field) {
-    uint64_t value = number(r, o, section, field, INT64_MAX);
-    if (r->status == NPU_OK && (value < 1 || value > MAX_DIM))
-        r->status = npu_fail(r->err, NPU_REFUSED, "plan.dims", "%s: %s.%s is %llu, not from 1 to %d", r->path, section,
-                             field, (unsigned long long)value, MAX_DIM);
-    return (uint32_t)value;
-}
-
-static void check_padding(reader *r, const char *section, uint32_t K, uint32_t N, uint32_t real_k, uint32_t real_n) {
-    if (r->status == NPU_OK && (real_k > K || real_n > N))
-        r->status =
-            npu_fail(r->err, NPU_REFUSED, "plan.dims", "%s: %s: real size %u x %u is more than the padded %u x %u",
-                     r->path, section, real_k, real_n, K, N);
-}
-
-/* Splits: columns of results, which make up |real_n|. */
-static uint16_t splits(reader *r, const json_t *o, const char *section, uint32_t real_n, uint32_t *out) {
-    const json_t *list = json_object_get(o, "splits");
-    uint64_t sum = 0;
-    if (!json_is_array(list) || json_array_size(list) > NPU_PLAN_MAX_SPLITS) {
-        bad(r, section, "splits", "is not a short list");
-        return 0;
-    }
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_int_t value = json_integer_value(json_array_get(list, i));
-        if (value < 1 || value > MAX_DIM) bad(r, section, "splits", "has a size that can't be");
-        sum += out[i] = (uint32_t)value;
-    }
-    if (sum && sum != real_n) bad(r, section, "splits", "do not add up to real_n");
-    return (uint16_t)json_array_size(list);
-}
-
-static uint8_t type_named(reader *r, const char *section, const char *field, const char *name) {
-    const npu_format *f = npu_format_named(name);
-    if (!f) bad(r, section, field, "is not a known type");
-    return f ? (uint8_t)f->type : 0;
-}
-
-static void read_caps(reader *r, const json_t *o, const char *in, npu_caps *c) {
-    text(r, o, in, "device", c->device, sizeof c->device);
-    text(r, o, in, "generation", c->generation, sizeof c->generation);
-    c->max_rows = word(r, o, in, "max_rows");
-    c->prefill_rows = word(r, o, in, "prefill_rows");
-    c->devices = word(r, o, in, "devices");
-    c->graph = flag(r, o, in, "graph");
-    c->t2_expansion = flag(r, o, in, "t2_expansion");
-    c->gdn = flag(r, o, in, "gdn");
-    c->attn = flag(r, o, in, "attn");
-    c->lm_head = flag(r, o, in, "lm_head");
-    c->int8_kv = flag(r, o, in, "int8_kv");
-    c->bit_exact = flag(r, o, in, "bit_exact");
-    c->hw.arch = word(r, o, in, "arch");
-    c->hw.threads = word(r, o, in, "threads");
-    c->hw.vtcm_bytes = word(r, o, in, "vtcm_bytes");
-    c->hw.hmx = word(r, o, in, "hmx");
-    c->hw.window_bytes = number(r, o, in, "window_bytes", MAX_BYTES);
-    c->hw.max_buffer_bytes = word(r, o, in, "max_buffer_bytes");
-    c->hw.line_bytes = word(r, o, in, "line_bytes");
-}
-
-static void read_settings(reader *r, const json_t *o, npu_plan_settings *s) {
+static void read_settings(npu_plan_reader *r, const json_t *o, npu_plan_settings *s) {
     const char *in = "settings";
     char mode[16] = "", kv[16] = "";
-    text(r, o, in, "mode", mode, sizeof mode);
-    text(r, o, in, "kv", kv, sizeof kv);
+    npu__plan_text(r, o, in, "mode", mode, sizeof mode);
+    npu__plan_text(r, o, in, "kv", kv, sizeof kv);
     s->mode = !strcmp(mode, "exact") ? NPU_MODE_EXACT : !strcmp(mode, "fast") ? NPU_MODE_FAST : NPU_MODE_DEFAULT;
     if (s->mode == NPU_MODE_DEFAULT && strcmp(mode, "default") != 0)
-        bad(r, in, "mode", "is not default, exact or fast");
-    s->kv_type = type_named(r, in, "kv", kv);
-    s->ctx = word(r, o, in, "ctx");
-    s->n_seq = word(r, o, in, "sequences");
-    s->decode_rows = word(r, o, in, "decode_rows");
-    s->prefill_rows = word(r, o, in, "prefill_rows");
-    s->out_rows = word(r, o, in, "out_rows");
+        npu__plan_bad(r, in, "mode", "is not default, exact or fast");
+    s->kv_type = npu__plan_type(r, in, "kv", kv);
+    s->ctx = npu__plan_word(r, o, in, "ctx");
+    s->n_seq = npu__plan_word(r, o, in, "sequences");
+    s->decode_rows = npu__plan_word(r, o, in, "decode_rows");
+    s->prefill_rows = npu__plan_word(r, o, in, "prefill_rows");
+    s->out_rows = npu__plan_word(r, o, in, "out_rows");
     if (!json_object_get(o, "devices")) return;
-    text(r, o, in, "devices", s->devices, sizeof s->devices);
-    text(r, o, in, "split", s->split, sizeof s->split);
-    if (r->status == NPU_OK && !s->devices[0]) bad(r, in, "devices", "is empty");
+    npu__plan_text(r, o, in, "devices", s->devices, sizeof s->devices);
+    npu__plan_text(r, o, in, "split", s->split, sizeof s->split);
+    if (r->status == NPU_OK && !s->devices[0]) npu__plan_bad(r, in, "devices", "is empty");
 }
 
-static void read_entry(reader *r, const json_t *o, const npu_plan *p, npu_plan_entry *e) {
+static void read_entry(npu_plan_reader *r, const json_t *o, const npu_plan *p, npu_plan_entry *e) {
     const char *in = "entries";
     char op[32] = "", where[16] = "", type[16] = "";
     const json_t *layer = json_object_get(o, "layer"), *tensors = json_object_get(o, "tensors");
-    e->role = role(r, o, in);
-    text(r, o, in, "op", op, sizeof op);
-    text(r, o, in, "where", where, sizeof where);
-    text(r, o, in, "why", e->why, sizeof e->why);
-    text(r, o, in, "image", e->image, sizeof e->image);
-    text(r, o, in, "type", type, sizeof type);
+    e->role = npu__plan_role(r, o, in);
+    npu__plan_text(r, o, in, "op", op, sizeof op);
+    npu__plan_text(r, o, in, "where", where, sizeof where);
+    npu__plan_text(r, o, in, "why", e->why, sizeof e->why);
+    npu__plan_text(r, o, in, "image", e->image, sizeof e->image);
+    npu__plan_text(r, o, in, "type", type, sizeof type);
     if (!json_is_integer(layer) || json_integer_value(layer) < -1 || json_integer_value(layer) >= NPU_NO_LAYER)
-        bad(r, in, "layer", "is missing or out of range");
+        npu__plan_bad(r, in, "layer", "is missing or out of range");
     e->layer = json_integer_value(layer) < 0 ? NPU_NO_LAYER : (uint16_t)json_integer_value(layer);
     if (r->status == NPU_OK && e->layer != NPU_NO_LAYER && e->layer >= p->n_layers)
         r->status = npu_fail(r->err, NPU_REFUSED, "plan.layers", "%s: an entry of layer %u; the plan has %u layers",
                              r->path, e->layer, p->n_layers);
     const npu_op_info *info = npu_op_find_name(op);
-    if (!info) bad(r, in, "op", "is not an op of this version");
+    if (!info) npu__plan_bad(r, in, "op", "is not an op of this version");
     e->code = info ? info->code : 0;
     e->on_device = !strcmp(where, "device");
-    if (!e->on_device && strcmp(where, "host") != 0) bad(r, in, "where", "is not device or host");
+    if (!e->on_device && strcmp(where, "host") != 0) npu__plan_bad(r, in, "where", "is not device or host");
     if (!json_is_array(tensors) || json_array_size(tensors) > NPU_PLAN_MAX_TENSORS)
-        bad(r, in, "tensors", "is not a short list");
+        npu__plan_bad(r, in, "tensors", "is not a short list");
     e->n_tensors = (uint16_t)(r->status == NPU_OK ? json_array_size(tensors) : 0);
     for (unsigned i = 0; i < e->n_tensors; i++) {
         const char *name = json_string_value(json_array_get(tensors, i));
         if (!name || strlen(name) >= sizeof e->tensors[0])
-            bad(r, in, "tensors", "has a name that is no string or too long");
+            npu__plan_bad(r, in, "tensors", "has a name that is no string or too long");
         else
             memcpy(e->tensors[i], name, strlen(name) + 1);
     }
-    if (e->n_tensors) e->type = type_named(r, in, "type", type);
-    e->K = dim(r, o, in, "K");
-    e->N = dim(r, o, in, "N");
-    e->real_k = dim(r, o, in, "real_k");
-    e->real_n = dim(r, o, in, "real_n");
-    check_padding(r, in, e->K, e->N, e->real_k, e->real_n);
-    e->n_splits = splits(r, o, in, e->real_n, e->splits);
-    e->bytes = number(r, o, in, "bytes", MAX_BYTES);
-    if (e->on_device && p->settings.devices[0]) e->device = (uint8_t)number(r, o, in, "device", MAX_DEVICE);
+    if (e->n_tensors) e->type = npu__plan_type(r, in, "type", type);
+    e->K = npu__plan_dim(r, o, in, "K");
+    e->N = npu__plan_dim(r, o, in, "N");
+    e->real_k = npu__plan_dim(r, o, in, "real_k");
+    e->real_n = npu__plan_dim(r, o, in, "real_n");
+    npu__plan_check_padding(r, in, e->K, e->N, e->real_k, e->real_n);
+    e->n_splits = npu__plan_splits(r, o, in, e->real_n, e->splits);
+    e->bytes = npu__plan_number(r, o, in, "bytes", MAX_BYTES);
+    if (e->on_device && p->settings.devices[0]) e->device = (uint8_t)npu__plan_number(r, o, in, "device", MAX_DEVICE);
 }
 
-static void read_kernel(reader *r, const json_t *o, npu_plan_kernel *k) {
+static void read_kernel(npu_plan_reader *r, const json_t *o, npu_plan_kernel *k) {
     const char *in = "kernels";
-    k->role = role(r, o, in);
-    k->M = dim(r, o, in, "M");
-    k->K = dim(r, o, in, "K");
-    k->N = dim(r, o, in, "N");
-    text(r, o, in, "kind", k->kind, sizeof k->kind);
-    text(r, o, in, "layout", k->layout, sizeof k->layout);
-    text(r, o, in, "file", k->file, sizeof k->file);
-    text(r, o, in, "sha256", k->sha256, sizeof k->sha256);
+    k->role = npu__plan_role(r, o, in);
+    k->M = npu__plan_dim(r, o, in, "M");
+    k->K = npu__plan_dim(r, o, in, "K");
+    k->N = npu__plan_dim(r, o, in, "N");
+    npu__plan_text(r, o, in, "kind", k->kind, sizeof k->kind);
+    npu__plan_text(r, o, in, "layout", k->layout, sizeof k->layout);
+    npu__plan_text(r, o, in, "file", k->file, sizeof k->file);
+    npu__plan_text(r, o, in, "sha256", k->sha256, sizeof k->sha256);
 }
 
-static uint16_t kernel_index(reader *r, const json_t *o, const char *field, const npu_plan *p) {
+static uint16_t kernel_index(npu_plan_reader *r, const json_t *o, const char *field, const npu_plan *p) {
     const json_t *v = json_object_get(o, field);
     json_int_t i = json_is_integer(v) ? json_integer_value(v) : -2;
-    if (i < -1 || i >= (json_int_t)p->n_kernels) bad(r, "designs", field, "is not an index of kernels, or -1");
+    if (i < -1 || i >= (json_int_t)p->n_kernels)
+        npu__plan_bad(r, "designs", field, "is not an index of kernels, or -1");
     return i < 0 ? NPU_PLAN_NO_KERNEL : (uint16_t)i;
 }
 
-static void read_design(reader *r, const json_t *o, const npu_plan *p, npu_plan_design *d) {
+static void read_design(npu_plan_reader *r, const json_t *o, const npu_plan *p, npu_plan_design *d) {
     const char *in = "designs";
-    d->role = role(r, o, in);
-    d->first = (uint16_t)number(r, o, in, "first", NPU_PLAN_MAX_SPLITS);
-    d->K = dim(r, o, in, "K");
-    d->N = dim(r, o, in, "N");
-    d->real_k = dim(r, o, in, "real_k");
-    d->real_n = dim(r, o, in, "real_n");
-    check_padding(r, in, d->K, d->N, d->real_k, d->real_n);
-    d->n_splits = splits(r, o, in, d->real_n, d->splits);
-    d->hadamard = (uint32_t)number(r, o, in, "hadamard", MAX_DIM);
-    text(r, o, in, "image", d->image, sizeof d->image);
-    text(r, o, in, "layout", d->layout, sizeof d->layout);
-    d->bytes = number(r, o, in, "bytes", MAX_BYTES);
+    d->role = npu__plan_role(r, o, in);
+    d->first = (uint16_t)npu__plan_number(r, o, in, "first", NPU_PLAN_MAX_SPLITS);
+    d->K = npu__plan_dim(r, o, in, "K");
+    d->N = npu__plan_dim(r, o, in, "N");
+    d->real_k = npu__plan_dim(r, o, in, "real_k");
+    d->real_n = npu__plan_dim(r, o, in, "real_n");
+    npu__plan_check_padding(r, in, d->K, d->N, d->real_k, d->real_n);
+    d->n_splits = npu__plan_splits(r, o, in, d->real_n, d->splits);
+    d->hadamard = (uint32_t)npu__plan_number(r, o, in, "hadamard", NPU_PLAN_MAX_DIM);
+    npu__plan_text(r, o, in, "image", d->image, sizeof d->image);
+    npu__plan_text(r, o, in, "layout", d->layout, sizeof d->layout);
+    d->bytes = npu__plan_number(r, o, in, "bytes", MAX_BYTES);
     d->decode_kernel = kernel_index(r, o, "decode_kernel", p);
     d->prefill_kernel = kernel_index(r, o, "prefill_kernel", p);
 }
 
 /* An entry's designs: they make its results, in order and each once, from its K. */
-static void read_designs_of(reader *r, const json_t *o, const npu_plan *p, npu_plan_entry *e) {
+static void read_designs_of(npu_plan_reader *r, const json_t *o, const npu_plan *p, npu_plan_entry *e) {
     const json_t *list = json_object_get(o, "designs");
     unsigned next = 0;
     if (!json_is_array(list) || json_array_size(list) > NPU_PLAN_MAX_SPLITS)
-        bad(r, "entries", "designs", "is not a short list");
+        npu__plan_bad(r, "entries", "designs", "is not a short list");
     for (size_t i = 0; i < json_array_size(list) && r->status == NPU_OK; i++) {
-        uint64_t index = number(r, json_array_get(list, i), "entries.designs", "design", UINT16_MAX);
+        uint64_t index = npu__plan_number(r, json_array_get(list, i), "entries.designs", "design", UINT16_MAX);
         const npu_plan_design *d = index < p->n_designs ? &p->designs[index] : NULL;
         if (!d || d->first != next || next + d->n_splits > e->n_splits || d->real_k != e->real_k ||
             memcmp(d->splits, e->splits + next, d->n_splits * sizeof *d->splits) != 0) {
-            bad(r, "entries", "designs", "do not make up the op's results");
+            npu__plan_bad(r, "entries", "designs", "do not make up the op's results");
             return;
         }
         next += d->n_splits;
         e->designs[e->n_designs++] = (uint16_t)index;
     }
-    if (e->n_designs && next != e->n_splits) bad(r, "entries", "designs", "do not make up the op's results");
+    if (e->n_designs && next != e->n_splits) npu__plan_bad(r, "entries", "designs", "do not make up the op's results");
 }
 
 /* A list's place in memory, one element more than it has; NULL when that fails. */
-static void *list(reader *r, const json_t *o, const char *section, const char *field, size_t size) {
+static void *list(npu_plan_reader *r, const json_t *o, const char *section, const char *field, size_t size) {
     const json_t *elements = json_object_get(o, field);
-    if (!json_is_array(elements)) bad(r, section, field, "is missing or not a list");
-    if (json_array_size(elements) >= NPU_PLAN_NO_KERNEL) bad(r, section, field, "is too long");
+    if (!json_is_array(elements)) npu__plan_bad(r, section, field, "is missing or not a list");
+    if (json_array_size(elements) >= NPU_PLAN_NO_KERNEL) npu__plan_bad(r, section, field, "is too long");
     return calloc(r->status == NPU_OK ? json_array_size(elements) + 1 : 1, size);
 }
 
-static void read_lists(reader *r, const json_t *root, npu_plan *p) {
+static void read_lists(npu_plan_reader *r, const json_t *root, npu_plan *p) {
     const json_t *model = json_object_get(root, "model"), *facts = json_object_get(model, "facts");
     const json_t *entries = json_object_get(root, "entries"), *designs = json_object_get(root, "designs");
     const json_t *kernels = json_object_get(root, "kernels");
@@ -274,9 +182,9 @@ static void read_lists(reader *r, const json_t *root, npu_plan *p) {
     for (; r->status == NPU_OK && p->n_facts < json_array_size(facts); p->n_facts++) {
         const json_t *o = json_array_get(facts, p->n_facts);
         npu_plan_fact *f = &p->facts[p->n_facts];
-        text(r, o, "model.facts", "name", f->name, sizeof f->name);
-        text(r, o, "model.facts", "value", f->value, sizeof f->value);
-        text(r, o, "model.facts", "key", f->key, sizeof f->key);
+        npu__plan_text(r, o, "model.facts", "name", f->name, sizeof f->name);
+        npu__plan_text(r, o, "model.facts", "value", f->value, sizeof f->value);
+        npu__plan_text(r, o, "model.facts", "key", f->key, sizeof f->key);
     }
     for (; r->status == NPU_OK && p->n_kernels < json_array_size(kernels); p->n_kernels++)
         read_kernel(r, json_array_get(kernels, p->n_kernels), &p->kernels[p->n_kernels]);
@@ -288,24 +196,24 @@ static void read_lists(reader *r, const json_t *root, npu_plan *p) {
     }
 }
 
-static void read_plan(reader *r, const json_t *root, npu_plan *p) {
+static void read_plan(npu_plan_reader *r, const json_t *root, npu_plan *p) {
     const json_t *model = json_object_get(root, "model"), *target = json_object_get(root, "target");
-    p->version = word(r, root, "plan", "npu_plan");
+    p->version = npu__plan_word(r, root, "plan", "npu_plan");
     if (r->status == NPU_OK && p->version != NPU_PLAN_VERSION)
         r->status = npu_fail(r->err, NPU_REFUSED, "plan.version", "%s: plan version %u, this build reads %u", r->path,
                              p->version, NPU_PLAN_VERSION);
-    text(r, root, "plan", "hash", p->hash, sizeof p->hash);
-    text(r, model, "model", "architecture", p->architecture, sizeof p->architecture);
-    text(r, model, "model", "name", p->model_name, sizeof p->model_name);
-    p->n_layers = word(r, model, "model", "layers");
+    npu__plan_text(r, root, "plan", "hash", p->hash, sizeof p->hash);
+    npu__plan_text(r, model, "model", "architecture", p->architecture, sizeof p->architecture);
+    npu__plan_text(r, model, "model", "name", p->model_name, sizeof p->model_name);
+    p->n_layers = npu__plan_word(r, model, "model", "layers");
     if (r->status == NPU_OK && (!p->n_layers || p->n_layers > MAX_LAYERS))
         r->status = npu_fail(r->err, NPU_REFUSED, "plan.layers", "%s: %u layers, not from 1 to %d", r->path,
                              p->n_layers, MAX_LAYERS);
-    p->weight_bytes = number(r, model, "model", "weight_bytes", MAX_BYTES);
-    p->state_bytes = number(r, model, "model", "state_bytes", MAX_BYTES);
-    p->compute_bytes = number(r, model, "model", "compute_bytes", MAX_BYTES);
-    p->io_bytes = number(r, model, "model", "io_bytes", MAX_BYTES);
-    text(r, target, "target", "name", p->target, sizeof p->target);
+    p->weight_bytes = npu__plan_number(r, model, "model", "weight_bytes", MAX_BYTES);
+    p->state_bytes = npu__plan_number(r, model, "model", "state_bytes", MAX_BYTES);
+    p->compute_bytes = npu__plan_number(r, model, "model", "compute_bytes", MAX_BYTES);
+    p->io_bytes = npu__plan_number(r, model, "model", "io_bytes", MAX_BYTES);
+    npu__plan_text(r, target, "target", "name", p->target, sizeof p->target);
     read_caps(r, json_object_get(target, "caps"), "target.caps", &p->caps);
     read_caps(r, json_object_get(target, "needs"), "target.needs", &p->needs);
     read_settings(r, json_object_get(root, "settings"), &p->settings);
@@ -316,7 +224,7 @@ npu_status npu_plan_parse(const json_t *root, const char *name, bool sealed, npu
     *out = NULL;
     npu_plan *p = calloc(1, sizeof *p);
     if (!p) return npu_fail(err, NPU_NO_MEMORY, "plan.memory", "%s: no memory", name);
-    reader r = {name, NPU_OK, err};
+    npu_plan_reader r = {name, NPU_OK, err};
     read_plan(&r, root, p);
     if (r.status == NPU_OK && sealed) r.status = npu_plan_check_seal(p, root, name, err);
     if (r.status == NPU_OK)
@@ -326,17 +234,25 @@ npu_status npu_plan_parse(const json_t *root, const char *name, bool sealed, npu
     return r.status;
 }
 
+static npu_status load(const char *path, FILE *file, json_t **out, npu_error *err) {
+    json_error_t why;
+    *out = json_loadf(file, JSON_REJECT_DUPLICATES, &why);
+    if (*out) return NPU_OK;
+    if (ferror(file)) return npu_fail(err, NPU_IO, "plan.open", "%s can't be read: %s", path, strerror(errno));
+    return npu_fail(err, NPU_REFUSED, "plan.json", "%s: line %d: %s", path, why.line, why.text);
+}
+
 npu_status npu_plan_read(const char *path, npu_plan **out, npu_error *err) {
     *out = NULL;
-    json_error_t why;
     struct stat what;
     if (stat(path, &what) == 0 && S_ISDIR(what.st_mode))
         return npu_fail(err, NPU_INVALID, "plan.directory", "%s is a directory, not a plan", path);
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-    if (!root)
-        return npu_fail(err, why.line < 0 ? NPU_IO : NPU_REFUSED, "plan.json", "%s: line %d: %s", path, why.line,
-                        why.text);
-    npu_status status = npu_plan_parse(root, path, true, out, err);
+    FILE *file = fopen(path, "rb");
+    if (!file) return npu_fail(err, NPU_IO, "plan.open", "%s can't be opened: %s", path, strerror(errno));
+    json_t *root;
+    npu_status status = load(path, file, &root, err);
+    fclose(file);
+    if (status == NPU_OK) status = npu_plan_parse(root, path, true, out, err);
     json_decref(root);
     return status;
 }
