@@ -60,6 +60,22 @@ def main():
         asked = [program, *common, "--device", "npu", "-o", str(folder / "asked")]
         done = subprocess.run(asked, capture_output=True, text=True, env=env, timeout=60)
         assert done.returncode not in (0, 2) and "libnpu-htp-v73.so" in done.stderr, done
+        # --kernels: the folder where FastRPC looks first.
+        kernels, other = folder / "kernels", folder / "other"
+        for place in (kernels, other):
+            place.mkdir()
+        (kernels / "libnpu-htp-v73.so").symlink_to(next((BUILD / "emu").glob("libnpu-htp-v73.x86-64-v[23].so")).resolve())
+        for before in ({}, {"ADSP_LIBRARY_PATH": str(other)}, {"DSP_LIBRARY_PATH": f"{other};{folder}"}):
+            (folder / "asked").unlink(missing_ok=True)
+            done = subprocess.run([*asked, "--kernels", kernels], capture_output=True, text=True, env={**env, **before}, timeout=60)
+            assert done.returncode == 0, done
+            assert (folder / "asked").read_bytes() == (folder / "host").read_bytes()
+        done = subprocess.run([*asked, "--kernels", other], capture_output=True, text=True, env=env, timeout=60)
+        assert done.returncode not in (0, 2) and f"{other} has no NPU program libnpu-htp-v73." in done.stderr, done
+        odd = folder / "a;b"
+        odd.mkdir()
+        done = subprocess.run([*asked, "--kernels", odd], capture_output=True, text=True, env=env, timeout=60)
+        assert done.returncode == 3 and "[hexagon.kernels]" in done.stderr, done
         asked[asked.index("npu", 1)] = "auto"
         done = subprocess.run(asked, capture_output=True, text=True, env=env, timeout=60)
         assert done.returncode == 0 and "hexagon is there but not usable" in done.stderr, done

@@ -35,7 +35,8 @@ defined=$(nm -D --defined-only "$libdir/libnpu.so" | awk '{ print $3 }' | sort -
 strange=$(nm -D --defined-only "$libdir/libnpu.so" | awk '$3 !~ /^npu_/ { print $3 }')
 [ -z "$strange" ] || { echo "libnpu.so shows: $strange" && exit 1; }
 
-# The emulated device and its programs come along, and the installed program finds them.
+# The emulated devices and their programs come along; the installed program finds them, and so does a program that stands
+# elsewhere and uses the installed library.
 case=${NPU_SHARED:-$NPU_SOURCE/../shared}/refs/a/type-q4_0/model.gguf
 [ -e "$case" ] || { echo "not available: $case" && exit 77; }
 if [ -d "$NPU_BUILD/emu" ]; then
@@ -44,6 +45,11 @@ if [ -d "$NPU_BUILD/emu" ]; then
         (cd / && "$prefix/bin/npu" logits -m "$case" --ids 1,2,3 --greedy 8 $where)
     done >"$prefix/answers"
     [ "$(sort -u "$prefix/answers" | wc -l)" = 1 ] || { cat "$prefix/answers" && exit 1; }
+    (cd / && "$prefix/bin/npu" logits -m "$case" --ids 1,2,3 --greedy 8 --npu-target xdna --driver emu >/dev/null)
+    # shellcheck disable=SC2086 # a list of flags
+    cc -std=c11 -Wall -Wextra -Werror "$NPU_SOURCE/tests/support/open_devices.c" -o "$prefix/devices" $flags
+    mkdir "$prefix/cache"
+    LD_LIBRARY_PATH="$libdir" "$prefix/devices" "$case" "$prefix/cache" hexagon sim xdna emu
     [ -z "$(find "$prefix/lib/npu" -type d -empty)" ] || { find "$prefix/lib/npu" && exit 1; }
 fi
 

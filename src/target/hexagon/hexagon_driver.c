@@ -2,11 +2,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "target/emu_library.h"
 #include "target/emu_setting.h"
 
 /* |timeout_s| is for users who give no --timeout, which always wins: a device answers within 5 seconds, emulation takes
@@ -63,34 +66,8 @@ bool npu_hex_violation(const npu_hex_driver *driver, int domain, npu_error *err)
     return true;
 }
 
-/* Folder of the running program, with a slash at its end; "" when it can't be known. */
-static void program_folder(char *out, size_t size) {
-    ssize_t n = readlink("/proc/self/exe", out, size - 1);
-    out[n > 0 ? n : 0] = 0;
-    char *slash = strrchr(out, '/');
-    if (slash)
-        slash[1] = 0;
-    else
-        out[0] = 0;
-}
-
-/* The emulated library stands in emu/ beside the program or one folder up (build tree), or in lib/npu/emu of the
- * installation. */
 static npu_status open_emulated(const char *name, npu_hex_driver *d, npu_error *err) {
-    static const char *const places[] = {"emu/", "../emu/", "../lib/npu/emu/"};
-    char folder[400];
-    program_folder(folder, sizeof folder);
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        snprintf(d->path, sizeof d->path, "%s%slibcdsprpc.so", folder, places[i]);
-        if (access(d->path, R_OK)) continue;
-        d->library = dlopen(d->path, RTLD_NOW | RTLD_LOCAL);
-        if (!d->library)
-            return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_library", "driver %s: %s can't be loaded: %s", name,
-                            d->path, dlerror());
-        return NPU_OK;
-    }
-    return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_library",
-                    "driver %s: no emulated libcdsprpc.so in emu/, ../emu/ or ../lib/npu/emu/ beside %s", name, folder);
+    return npu_emu_open("libcdsprpc.so", name, "hexagon.no_library", &d->library, d->path, sizeof d->path, err);
 }
 
 static npu_status open_real(const char *name, npu_hex_driver *d, npu_error *err) {
@@ -169,6 +146,24 @@ static npu_status check_folder(const char *kernels_dir, npu_error *err) {
     return why ? npu_fail(err, NPU_REFUSED, "hexagon.kernels", "--kernels %s: %s", kernels_dir, why) : NPU_OK;
 }
 
+/* FastRPC takes the folders where an NPU program may be from the environment, and from nowhere else: this one first,
+ * then those that were there. Names are joined by semicolons and can't have one. */
+static npu_status set_search_path(const char *folder, npu_error *err) {
+    char path[4096], whole[PATH_MAX];
+    const char *before = getenv("DSP_LIBRARY_PATH");
+    if (!before) before = getenv("ADSP_LIBRARY_PATH");
+    if (!realpath(folder, whole)) snprintf(whole, sizeof whole, "%s", folder);
+    size_t n = strlen(whole);
+    if (strchr(whole, ';'))
+        return npu_fail(err, NPU_REFUSED, "hexagon.kernels",
+                        "--kernels %s: FastRPC takes no folder with a ; in its name", folder);
+    if (before && !strncmp(before, whole, n) && (!before[n] || before[n] == ';')) return NPU_OK;
+    int used = snprintf(path, sizeof path, "%s%s%s", whole, before ? ";" : "", before ? before : "");
+    if (used >= (int)sizeof path || setenv("DSP_LIBRARY_PATH", path, 1) != 0)
+        return npu_fail(err, NPU_REFUSED, "hexagon.kernels", "--kernels %s: DSP_LIBRARY_PATH can't take it", folder);
+    return NPU_OK;
+}
+
 npu_status npu_hex_driver_open(const npu_target_params *params, const char *kernels_dir, npu_hex_driver *d,
                                npu_error *err) {
     *d = (npu_hex_driver){0};
@@ -181,6 +176,7 @@ npu_status npu_hex_driver_open(const npu_target_params *params, const char *kern
     if (kernels_dir) snprintf(d->programs, sizeof d->programs, "%s", kernels_dir);
     npu_status status = d->emulated ? open_emulated(name, d, err) : open_real(name, d, err);
     if (status == NPU_OK) status = resolve(d, err);
+    if (status == NPU_OK && !d->emulated && kernels_dir) status = set_search_path(kernels_dir, err);
     if (status == NPU_OK && d->emulated) status = configure_all(d, drivers[i].settings, kernels_dir, params, err);
     if (status == NPU_OK && !d->emulated && params->emu && *params->emu)
         status = npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu is for emulated drivers, not %s", name);

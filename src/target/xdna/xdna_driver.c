@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "emu/xdna/include/npu_emu_xdna.h"
+#include "target/emu_library.h"
 #include "target/emu_setting.h"
 #include "target/xdna/xdna_sys.h"
 
@@ -36,30 +37,9 @@ static int real_ioctl(int fd, unsigned long request, void *arg) {
     return ioctl(fd, request, arg);
 }
 
-/* Folder of the running program, with a slash at its end; "" when it can't be known. */
-static void program_folder(char *out, size_t size) {
-    ssize_t n = readlink("/proc/self/exe", out, size - 1);
-    out[n > 0 ? n : 0] = 0;
-    char *slash = strrchr(out, '/');
-    if (slash)
-        slash[1] = 0;
-    else
-        out[0] = 0;
-}
-
 static npu_status open_library(void **library, npu_error *err) {
-    static const char *const places[] = {"emu/", "../emu/", "../lib/npu/emu/"};
-    char folder[400], path[512];
-    program_folder(folder, sizeof folder);
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        snprintf(path, sizeof path, "%s%slibnpu-emu-xdna.so", folder, places[i]);
-        if (access(path, R_OK)) continue;
-        *library = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* stays loaded: it has threads of its own */
-        if (*library) return NPU_OK;
-        return npu_fail(err, NPU_NO_DEVICE, "xdna.no_device", "driver emu: %s can't be loaded: %s", path, dlerror());
-    }
-    return npu_fail(err, NPU_NO_DEVICE, "xdna.no_device",
-                    "driver emu: no libnpu-emu-xdna.so in emu/, ../emu/ or ../lib/npu/emu/ beside %s", folder);
+    char path[512];
+    return npu_emu_open("libnpu-emu-xdna.so", "emu", "xdna.no_device", library, path, sizeof path, err);
 }
 
 static npu_status symbol(void *library, const char *name, void **out, npu_error *err) {
