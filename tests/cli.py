@@ -140,7 +140,7 @@ def needs_npu():
     for flag in (["--kernels", "/x"], ["--timeout", "1"]):
         expect(2, "plan", "-m", MODEL, "--npu-target", "hexagon", "--driver", "sim", *flag, says=f"{flag[0]} has no effect")
     expect(2, "run", "-m", MODEL, "-p", "x", "--driver", "sim", says="--driver sim needs --npu-target")
-    for command, flag in (("plan", "--profile"), ("devices", "--kernels"), ("devices", "--device"),
+    for command, flag in (("devices", "--profile"), ("plan", "--trace"), ("devices", "--kernels"), ("devices", "--device"),
                           ("conform", "--kv"), ("conform", "--plan"), ("conform", "--no-fallback"), ("conform", "--fast")):
         expect(2, command, flag, says=f"npu {command} has no flag {flag}")
 
@@ -230,6 +230,10 @@ def figures():
     for command in (("run", "-m", MODEL, "--raw", "-p", "x", "-n", "2"), ("logits", "-m", MODEL, "--ids", "1", "-o", "/dev/null"),
                     ("eval", "-m", MODEL, "--text", SHORT, "--ctx", "64"), (*bench, "-r", "1"), (*bench, "--host-cost")):
         expect(0, *command, "--profile", says="head           mul_mat")
+    for op in ("mul_mat", "rms_norm"):
+        expect(0, "conform", "--op", op, "--cases", "4", "--profile", says=f" {op} ")
+    expect(0, "plan", "-m", MODEL, "--profile", says="no op was run")
+    expect(2, "gate", "compare", "/", "/", "--profile", says="--profile has no effect with npu gate compare")
     with tempfile.TemporaryDirectory() as d:
         plan = pathlib.Path(d) / "plan.json"
         expect(0, "plan", "-m", MODEL, "--ctx", "64", "-o", plan)

@@ -1,7 +1,7 @@
 """Faults by catalogue: each row of tests/faults/NAME.json is a failure that can be ordered, and what must come of it: an exit
 code, a part of the one line that says so, no partial file, and a next request that gives the right bytes (CONTRIBUTING.md).
 
-  python tests/faults.py NAME [--tool PROGRAM] [--preload LIBRARY] [--rows 3,17 | --all] [--seed N]
+  python tests/faults.py NAME [--tool PROGRAM] [--preload LIBRARY]... [--rows 3,17 | --kind KIND | --all] [--seed N]
 
 The quick tier runs ten rows that the seed chooses, the full tier (NPU_FULL=1) and --all every row.
 """
@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import resource
+import shutil
 import signal
 import string
 import subprocess
@@ -46,22 +47,37 @@ def check_end(row, code, err, out=None):
 
 
 class Place:
-    """Files that rows name: $MODEL tiny, $BIG real, $COPY of the tiny one, $TEXT, $LONG, $MANY ids, $OUT not there."""
+    """Files that rows name: $MODEL tiny, $BIG real, $COPY of the tiny one, $TEXT, $LONG, $HUGE, $MANY ids, $MESSAGES, $RECORDING of
+    npu gate, $OUT not there."""
 
-    def __init__(self, folder, preload):
-        self.folder, self.preload = folder, preload
+    def __init__(self, folder, preloads):
+        self.folder, self.preloads = folder, {pathlib.Path(p).stem: p for p in preloads}
         self.names = {"MODEL": shared("refs/a/type-q4_0/model.gguf"), "COPY": folder / "copy.gguf", "OUT": folder / "out",
-                      "TEXT": folder / "text", "LONG": folder / "long", "MANY": folder / "many"}
+                      "TEXT": folder / "text", "LONG": folder / "long", "HUGE": folder / "huge", "MANY": folder / "many",
+                      "MESSAGES": folder / "messages", "RECORDING": folder / "recording"}
         self.names["TEXT"].write_text("some words to read")
         self.names["LONG"].write_text("the quick brown fox jumps over the lazy dog, again and again\n" * 3000)
+        self.names["MESSAGES"].write_text('[{"role": "user", "content": "x"}]')
         self.names["MANY"].write_text(",".join(str(3 + i % 200) for i in range(4000)))
 
     def command(self, row):
-        self.names["OUT"].unlink(missing_ok=True)
+        self.clear()
         self.names["COPY"].write_bytes(self.names["MODEL"].read_bytes())
-        if "$BIG" in row["run"]:
+        if "$HUGE" in row["run"]:
+            self.names["HUGE"].write_bytes(b"the quick brown fox " * 5_000_000)
+        if "$BIG" in row["run"] or row.get("of") == "BIG":
             self.names["BIG"] = model("smollm2")
+        if "$RECORDING" in row["run"]:
+            subprocess.run([NPU, "gate", "record", "-m", self.names[row["of"]], "-o", self.names["RECORDING"], "-r", "1"],
+                           check=True, timeout=SECONDS, capture_output=True)
         return [str(NPU), *(string.Template(word).substitute(self.names) for word in row["run"].split())]
+
+    def clear(self):
+        out = self.names["OUT"]
+        if out.is_dir():
+            shutil.rmtree(out)
+        for path in (out, *out.parent.glob("out.*")):
+            path.unlink(missing_ok=True)
 
     def out(self, row):
         return self.names["OUT"] if "$OUT" in row["run"] else None
@@ -95,6 +111,14 @@ def plain(row, place, **kw):
     finish(row, start(place.command(row), **kw), place)
 
 
+def shrunk(row, place):
+    """The file shrinks to row["to"] bytes as soon as it is mapped: whatever reads it, on whatever thread, finds less."""
+    command = place.command(row)
+    shrink = {"LD_PRELOAD": str(place.preloads["shrink_mmap"]), "NPU_SHRINK_FILE": str(place.names["COPY"]),
+              "NPU_SHRINK_TO": str(row["to"])}
+    finish(row, start(command, env={**os.environ, **shrink}), place)
+
+
 def shrinks(row, place):
     child = start(place.command(row))
     wait_for_work(child, 0.4)
@@ -103,12 +127,18 @@ def shrinks(row, place):
 
 
 def interrupt(row, place):
-    child = start(place.command(row))
-    wait_for_work(child, 1.0)
-    child.send_signal(signal.SIGINT)
+    child = start(place.command(row), start_new_session=True)
+    if "wall" in row:  # a device works, the process waits
+        time.sleep(row["wall"])
+        check(child.poll() is None, "ended before it could be disturbed:", child.poll())
+    else:
+        wait_for_work(child, row.get("seconds", 1.0))
+    os.killpg(child.pid, signal.SIGINT)  # as a terminal does: the emulated device is not meant
     begin = time.monotonic()
     finish(row, child, place)
-    check(time.monotonic() - begin < 30, "took", time.monotonic() - begin, "s to end")
+    took = time.monotonic() - begin
+    check(took < 15, "took", took, "s to end")
+    print(f"   {took:.2f} s to end")
 
 
 def content(path):
@@ -174,7 +204,7 @@ def no_memory(row, place):
     rng, at, failed = random.Random(row["run"]), 1, 0
     while at < 200000:
         for on in "01":
-            env = {**os.environ, "LD_PRELOAD": str(place.preload), "NPU_FAIL_AT": str(at), "NPU_FAIL_ON": on}
+            env = {**os.environ, "LD_PRELOAD": str(place.preloads["fail_malloc"]), "NPU_FAIL_AT": str(at), "NPU_FAIL_ON": on}
             done = subprocess.run(place.command(row), capture_output=True, timeout=SECONDS, env=env)
             case = f"allocation {at}{' and on' if on == '1' else ''}:"
             err = done.stderr.decode(errors="replace")
@@ -191,7 +221,7 @@ def no_memory(row, place):
     print(f"   {failed} failures, up to allocation {at}")
 
 
-KINDS = {f.__name__: f for f in (plain, shrinks, interrupt, terminate, address_space, file_limit, stdout, closed_streams,
+KINDS = {f.__name__: f for f in (plain, shrunk, shrinks, interrupt, terminate, address_space, file_limit, stdout, closed_streams,
                                  reader_leaves, no_memory)}
 
 
@@ -220,14 +250,17 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("name")
     parser.add_argument("--tool")
-    parser.add_argument("--preload")
+    parser.add_argument("--preload", action="append", default=[])
     parser.add_argument("--rows")
+    parser.add_argument("--kind", help="all rows of this kind")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--seed", type=int, default=20261130)
     args = parser.parse_args()
     catalogue = json.loads((SOURCE / f"tests/faults/{args.name}.json").read_text())
     rows = catalogue["rows"]
     chosen = range(len(rows)) if FULL or args.all else sorted(random.Random(args.seed).sample(range(len(rows)), min(10, len(rows))))
+    if args.kind:
+        chosen = [i for i, row in enumerate(rows) if row.get("kind") == args.kind]
     if args.rows:
         chosen = [int(i) for i in args.rows.split(",")]
     failed = []

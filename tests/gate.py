@@ -218,7 +218,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tmp = pathlib.Path(folder)
         here = tmp / "recording"
-        run_npu("gate", "record", "-m", MODEL, "-o", here, "--ctx", "128", "-t", "1", "-r", "2")
+        shown = run_npu("gate", "record", "-m", MODEL, "-o", here, "--ctx", "128", "-t", "1", "-r", "2", "--profile", text=True)
+        rows = json.loads((here / "gate.json").read_text())["profile"]["rows"]
+        table = [line.split()[:5] for line in shown.stderr.splitlines()[1:]]
+        assert table == [[r["owner"], r["role"], r["op"], str(r["calls"]), str(r["rows"])] for r in rows], shown
         gate(0, "check", here, says=["3 of 3", "8 of 8", "KLD mean 0, max 0"])
         judged(0, "check", here)
         gate(0, "compare", here, here)

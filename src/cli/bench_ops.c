@@ -80,10 +80,14 @@ static npu_target_phases phases_of(const bench *b) {
 /* The first call packs the weights and is not one of the runs. */
 static npu_status measure(bench *b, const npu_gemv_args *args, float *out, measured *m, npu_error *err) {
     npu_target_phases before = phases_of(b);
+    NPU_TRY(cli_go_on(err));
     NPU_TRY(b->ops->gemv(b->target, args, out, err));
     npu_target_phases packed = phases_of(b);
     double start = now_us();
-    for (unsigned i = 0; i < b->runs; i++) NPU_TRY(b->ops->gemv(b->target, args, out, err));
+    for (unsigned i = 0; i < b->runs; i++) {
+        NPU_TRY(cli_go_on(err));
+        NPU_TRY(b->ops->gemv(b->target, args, out, err));
+    }
     m->total_us = (now_us() - start) / b->runs;
     npu_target_phases p = phases_of(b);
     m->phases = (npu_target_phases){.pack_ns = packed.pack_ns - before.pack_ns,
@@ -205,6 +209,7 @@ int cli_bench_ops(const cli_options *o) {
     int bad = cli_check_target(o);
     if (!bad) bad = cli_choose_target(o, &name);
     if (bad) return bad;
+    cli_look_for_interrupt();
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_error("no memory to measure");
     b->ops = &npu_target_host;

@@ -57,6 +57,7 @@ static npu_status measure(bench *b, const npu_weight *w, npu_error *err) {
     *m = describe(b, w);
     for (int i = -1; i < b->runs; i++)
         for (int p = 0; p < 2; p++) {
+            NPU_TRY(cli_go_on(err));
             uint64_t start = npu_clock_ns();
             NPU_TRY(b->ops->pack(&b->params, b->pools[p], w, b->to, err));
             if (i >= 0) rates[p][i] = (double)w->bytes / (double)(npu_clock_ns() - start);
@@ -81,11 +82,11 @@ static npu_status measure_all(bench *b, npu_error *err) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         b->from[i] = (uint8_t)(state >> 40);
     }
-    for (uint32_t i = 0; (f = npu_format_at(i)) && b->n < MAX_FORMATS && !cli_interrupted; i++) {
+    for (uint32_t i = 0; (f = npu_format_at(i)) && b->n < MAX_FORMATS; i++) {
         npu_weight w = weight_of(f, b->from);
         NPU_TRY(measure(b, &w, err));
     }
-    return cli_interrupted ? npu_fail(err, NPU_CANCELLED, "bench.cancelled", "interrupted") : NPU_OK;
+    return NPU_OK;
 }
 
 static int print_json(const bench *b) {
@@ -139,6 +140,7 @@ int cli_bench_repack(const cli_options *o) {
     int bad = cli_check_target(o);
     if (!bad) bad = check_flags(o);
     if (bad) return bad;
+    cli_look_for_interrupt();
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_error("no memory to measure");
     b->params = (npu_target_params){.logger = cli_logger(o), .cpu_level = o->cpu_level};
@@ -146,7 +148,6 @@ int cli_bench_repack(const cli_options *o) {
     npu_status status = find_target(o, &b->ops, &err);
     if (status == NPU_OK) status = npu_pool_create(1, &b->pools[0], &err);
     if (status == NPU_OK) status = npu_pool_create((unsigned)o->threads, &b->pools[1], &err);
-    cli_catch_interrupt();
     if (status == NPU_OK) status = measure_all(b, &err);
     bad = status != NPU_OK ? cli_fail(&err) : o->json ? print_json(b) : 0;
     if (!bad && !o->json) print(b);

@@ -53,26 +53,26 @@ static double seconds(npu_pool *pool, job *j) {
 }
 
 /* The best of a few runs, since other programs only ever make one slower. */
-static double read_speed(npu_pool *pool, const uint8_t *data, uint32_t features) {
+static npu_status read_speed(npu_pool *pool, const uint8_t *data, uint32_t features, double *best, npu_error *err) {
     job j = {.data = data, .features = features};
-    double best = 0;
     for (int i = 0; i < RUNS; i++) {
+        NPU_TRY(cli_go_on(err));
         double speed = READ_BYTES / seconds(pool, &j) * 1e-9;
-        best = speed > best ? speed : best;
+        *best = speed > *best ? speed : *best;
     }
-    return best;
+    return NPU_OK;
 }
 
-static double product_speed(npu_pool *pool, const npu_host_peak *peak) {
+static npu_status product_speed(npu_pool *pool, const npu_host_peak *peak, double *best, npu_error *err) {
     job j = {.peak = peak, .rounds = 1000};
-    double best = 0;
     while (seconds(pool, &j) < WANT_MS * 1e-3 && j.rounds < UINT64_MAX / 4) j.rounds *= 2;
     for (int i = 0; i < RUNS; i++) {
+        NPU_TRY(cli_go_on(err));
         double took = seconds(pool, &j);
         double speed = (double)(j.rounds * peak->products) * j.threads / took * 1e-9;
-        best = speed > best ? speed : best;
+        *best = speed > *best ? speed : *best;
     }
-    return best;
+    return NPU_OK;
 }
 
 static npu_status measure_threads(roofline *r, unsigned threads, const uint8_t *data, uint32_t features,
@@ -81,10 +81,11 @@ static npu_status measure_threads(roofline *r, unsigned threads, const uint8_t *
     NPU_TRY(npu_pool_create(threads, &pool, err));
     figures *f = &r->rows[r->n++];
     f->threads = npu_pool_threads(pool);
-    f->read = read_speed(pool, data, features);
-    for (unsigned i = 0; i < r->n_kernels; i++) f->products[i] = product_speed(pool, r->kernels[i]);
+    npu_status status = read_speed(pool, data, features, &f->read, err);
+    for (unsigned i = 0; i < r->n_kernels && status == NPU_OK; i++)
+        status = product_speed(pool, r->kernels[i], &f->products[i], err);
     npu_pool_destroy(pool);
-    return NPU_OK;
+    return status;
 }
 
 /* 1, 2, 4 … and the most. */
@@ -137,6 +138,7 @@ static void print(const roofline *r) {
 int cli_bench_roofline(const cli_options *o) {
     npu_error err = {0};
     roofline r = {0};
+    cli_look_for_interrupt();
     if (measure(o, &r, &err) != NPU_OK) return cli_fail(&err);
     if (o->json) return print_json(&r);
     print(&r);

@@ -41,9 +41,12 @@ int cli_print_json(struct json_t *root, size_t flags);
 void cli_json_set(struct json_t **object, const char *key, struct json_t *value);
 void cli_json_add(struct json_t **list, struct json_t *value);
 
-/* Set by Ctrl-C; commands that generate poll it. */
+/* Ctrl-C. Until a command says that it looks, and for the second one, the process ends at once, with one line and
+ * CLI_EXIT_CANCELLED; the first one after that sets |cli_interrupted|. cli_go_on: CANCELLED then, for loops of work. */
 extern atomic_int cli_interrupted;
 void cli_catch_interrupt(void);
+void cli_look_for_interrupt(void);
+npu_status cli_go_on(npu_error *err);
 
 /* On a terminal, without --quiet: "|what| |done| of |all|" in the last line of stderr, which is empty again at the end.
  */
@@ -109,6 +112,8 @@ typedef struct cli_output {
 } cli_output;
 int cli_output_open(const char *path, cli_output *out);
 int cli_output_close(cli_output *out, int bad);
+/* For handlers of signals that end the process: removes the file that is not whole, if there is one. */
+void cli_output_abandon(void);
 
 /* A whole file ("-" is standard input) into memory; the caller frees. */
 int cli_read_file(const char *path, char **text, size_t *size);

@@ -181,6 +181,7 @@ static int bench_host_cost(cli_options *o) {
     if (!o->ctx) o->ctx = cli_host_cost_ctx(depth, steps);
     cli_session session;
     if (o->driver) ask_for_idle(o);
+    cli_look_for_interrupt();
     int bad = cli_open_model(o, false, &session);
     if (!bad) bad = cli_open_context(o, &session);
     if (!bad) bad = cli_host_cost(o, &session, depth, steps);
@@ -196,7 +197,6 @@ static int measure(const cli_options *o, const cli_session *session, npu_row *ro
     if (npu_context_max_logits(session->context) < w->parallel)
         return cli_error("--parallel %u: this context gives the logits of at most %u rows at once", w->parallel,
                          npu_context_max_logits(session->context));
-    cli_catch_interrupt();
     cli_bench_fill(rows, all, info.n_vocab);
     if (warm_up(session->context, rows, w, &err) != NPU_OK) return cli_fail(&err);
     for (int i = 0; i < runs; i++) {
@@ -208,6 +208,7 @@ static int measure(const cli_options *o, const cli_session *session, npu_row *ro
 
 static int bench_model(cli_options *o, const work *w, int runs) {
     cli_session session;
+    cli_look_for_interrupt();
     int bad = cli_open_model(o, o->json_schema != NULL, &session);
     if (!bad) bad = cli_open_context(o, &session);
     if (bad) return cli_close(&session, bad);

@@ -1,8 +1,10 @@
 /* npu conform: every op of a target on random shapes and strides against the host's plain reference. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/profile.h"
 #include "conform/conform.h"
 
 static void report_case(void *user, const npu_conform_report *r) {
@@ -15,14 +17,21 @@ static void report_case(void *user, const npu_conform_report *r) {
                (unsigned long long)r->seed, r->shapes, r->why);
 }
 
-static int run_cases(const cli_options *o, npu_target *target) {
-    npu_conform_params p = {
-        .target = target, .op = o->op, .type = o->type, .cases = (uint32_t)o->cases, .seed = (uint64_t)o->seed};
+static int run_cases(const cli_options *o, npu_target *target, cli_profile *profile) {
+    npu_conform_params p = {.target = target,
+                            .op = o->op,
+                            .type = o->type,
+                            .cases = (uint32_t)o->cases,
+                            .seed = (uint64_t)o->seed,
+                            .profile = profile ? cli_profile_add : NULL,
+                            .profile_user = profile,
+                            .go_on = cli_go_on};
     npu_conform_totals totals = {0};
     npu_error err = {0};
     if (npu_conform_run(&p, report_case, (void *)o, &totals, &err) != NPU_OK) return cli_fail(&err);
     printf("%s (%s), seed %lld: %u passed, %u failed, %u skipped\n", target->ops->name, target->caps.device,
            (long long)o->seed, totals.passed, totals.failed, totals.skipped);
+    if (profile) cli_profile_print(profile, stderr);
     return totals.failed ? CLI_EXIT_FAILED : 0;
 }
 
@@ -50,7 +59,10 @@ int cli_conform(const cli_options *o) {
         return cli_fail(&err);
     }
     if (ops->open(&params, NULL, o->kernels, &target, &err) != NPU_OK) return cli_fail(&err);
-    bad = run_cases(o, target);
+    cli_look_for_interrupt();
+    cli_profile *profile = o->profile ? calloc(1, sizeof *profile) : NULL;
+    bad = o->profile && !profile ? cli_error("no memory for a profile") : run_cases(o, target, profile);
+    free(profile);
     ops->close(target);
     return bad;
 }

@@ -109,6 +109,7 @@ int cli_eval(const cli_options *o) {
     npu_error err = {0};
     int bad = cli_open_model(o, true, &session);
     if (!bad) bad = read_text(o, session.model, &e);
+    cli_look_for_interrupt();
     if (!bad) bad = cli_open_context(o, &session);
     if (!bad && o->against) bad = cli_open_reference(o, &session, &against);
     if (!bad) {
@@ -117,7 +118,6 @@ int cli_eval(const cli_options *o) {
         if (against) e.reference = malloc((size_t)ROWS_AT_A_TIME * info.n_vocab * sizeof *e.reference);
         if (against && !e.reference) bad = cli_fail(&(npu_error){.status = NPU_NO_MEMORY, .code = "eval.memory"});
     }
-    cli_catch_interrupt();
     if (!bad && run_text(&e, session.context, against, &err) != NPU_OK) bad = cli_fail(&err);
     if (!bad) bad = print_results(o, &e);
     free(e.reference);

@@ -7,7 +7,7 @@
 #include "cli/gate.h"
 
 static int open_session(const cli_options *o, cli_session *session) {
-    cli_catch_interrupt();
+    cli_look_for_interrupt();
     int bad = cli_open_model(o, true, session);
     return bad ? bad : cli_open_context(o, session);
 }
@@ -52,6 +52,7 @@ static int check(const cli_options *given) {
 
 static int compare(const cli_options *o) {
     gate_recording was = {0}, now = {0};
+    if (o->profile) return cli_usage("--profile has no effect with npu gate compare: nothing is run");
     int bad = cli_gate_read(o->positional[1], &was);
     if (!bad) bad = cli_gate_read(o->positional[2], &now);
     if (!bad) bad = judge(o, &was, &now, now.plan);

@@ -60,7 +60,7 @@ static npu_status check_room(npu_context *context, size_t n, int64_t greedy, npu
 static int write_logits(const cli_options *o, const int32_t *ids, size_t n) {
     cli_session session;
     npu_error err = {0};
-    cli_catch_interrupt(); /* so that no partial file stays */
+    cli_look_for_interrupt(); /* so that no partial file stays */
     int bad = cli_open_model(o, false, &session);
     if (!bad) bad = cli_open_context(o, &session);
     if (!bad && check_room(session.context, n, o->greedy, &err) != NPU_OK) bad = cli_fail(&err);

@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "cli/cli.h"
 #include "cli/plan_print.h"
+#include "cli/profile.h"
 
 static void print_line(void *user, const char *text) {
     (void)user;
@@ -73,6 +74,7 @@ int cli_plan(const cli_options *o) {
     int bad = cli_open_model(o, false, &session);
     if (!bad) bad = opens ? check(o, &session) : derive(o, &session, &plan);
     if (!bad && plan && !o->output && !o->check) cli_print_plan(plan);
+    if (!bad && o->profile && !opens) cli_profile_print_none(stderr);
     npu_plan_free(plan);
     return cli_close(&session, bad);
 }

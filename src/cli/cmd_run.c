@@ -132,7 +132,7 @@ int cli_run(const cli_options *o) {
     cli_session session = {0};
     cli_generator g = {0};
     cli_conversation c = {0};
-    cli_catch_interrupt();
+    cli_look_for_interrupt();
     bad = cli_open_model(o, true, &session);
     if (!bad) bad = cli_conversation_open(o, session.model, &c);
     if (!bad) bad = cli_open_context(o, &session);

@@ -33,7 +33,8 @@ typedef struct measure {
     npu_model *model;
     uint32_t n_vocab;
     gate_recording *out;
-    int32_t *ids; /* of the prompt at hand */
+    cli_profile *shown; /* --profile, else NULL */
+    int32_t *ids;       /* of the prompt at hand */
     size_t n_ids;
     float *reference; /* rows of |against| for the prompt at hand, the kept ones */
     uint64_t first_kept;
@@ -249,6 +250,7 @@ static npu_status profile(measure *m, json_t **out, npu_error *err) {
         npu_context_profile(m->context, NULL, NULL);
         for (unsigned i = 0; run >= 0 && i < p->n; i++) add_row(&totals[i], &p->rows[i]);
     }
+    if (m->shown) *m->shown = *p;
     cli_progress(m->o, "profiled run", 1, 1);
     json_t *rows = json_array();
     for (unsigned i = 0; i < p->n; i++) json_array_append_new(rows, row_json(&p->rows[i], &totals[i]));
@@ -280,7 +282,12 @@ int cli_gate_measure(const cli_options *o, const cli_session *session, const gat
     npu_error err = {0};
     npu_model_get_info(session->model, &info);
     *out = (gate_recording){.n_vocab = info.n_vocab};
-    measure m = {.o = o, .context = session->context, .model = session->model, .n_vocab = info.n_vocab, .out = out};
+    measure m = {.o = o,
+                 .context = session->context,
+                 .model = session->model,
+                 .n_vocab = info.n_vocab,
+                 .out = out,
+                 .shown = session->profile};
     out->doc = json_pack("{s:i, s:I, s:s}", "npu_gate", GATE_VERSION, "n_vocab", (json_int_t)info.n_vocab, "plan",
                          session->context->plan->hash);
     int bad = 0;

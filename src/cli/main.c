@@ -11,7 +11,7 @@
 
 enum {
     PLAN_GROUPS = CLI_MODEL | CLI_CONTEXT | CLI_CPU | CLI_PLACE | CLI_DEVICE,
-    CONTEXT_GROUPS = PLAN_GROUPS | CLI_SUBMIT | CLI_PROFILE,
+    CONTEXT_GROUPS = PLAN_GROUPS | CLI_SUBMIT | CLI_PROFILE | CLI_TRACE,
 };
 
 static const cli_command commands[] = {
@@ -29,12 +29,13 @@ static const cli_command commands[] = {
      CONTEXT_GROUPS | CLI_EVAL | CLI_AGAINST | CLI_JSON, 0, cli_eval},
     {"info", "FILE", "what a model file holds", CLI_JSON, 1, cli_info},
     {"plan", "", "print or write what runs where, and why; --diff A B: compare two plans",
-     PLAN_GROUPS | CLI_SUBMIT | CLI_ARCH | CLI_PLAN | CLI_OUTPUT, 0, cli_plan, 1},
+     PLAN_GROUPS | CLI_SUBMIT | CLI_PROFILE | CLI_ARCH | CLI_PLAN | CLI_OUTPUT, 0, cli_plan, 1},
     {"devices", "", "what this machine has; opens no session", CLI_DEVICE | CLI_ARCH | CLI_JSON, 0, cli_devices},
     {"conform", "", "compare every op of a target with the host reference",
-     CLI_PLACE | CLI_DEVICE | CLI_SUBMIT | CLI_CPU | CLI_CONFORM | CLI_SEED, 0, cli_conform},
+     CLI_PLACE | CLI_DEVICE | CLI_SUBMIT | CLI_CPU | CLI_CONFORM | CLI_SEED | CLI_PROFILE, 0, cli_conform},
     {"gate", "record|check|compare [DIR [DIR]]", "prove that a change changed no text, number, plan or time",
-     PLAN_GROUPS | CLI_SUBMIT | CLI_OUTPUT | CLI_TOKENS | CLI_RUNS | CLI_AGAINST | CLI_JSON, 1, cli_gate, 2},
+     PLAN_GROUPS | CLI_SUBMIT | CLI_OUTPUT | CLI_TOKENS | CLI_RUNS | CLI_AGAINST | CLI_JSON | CLI_PROFILE, 1, cli_gate,
+     2},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -100,6 +101,7 @@ static int run(const cli_command *command, int argc, char **argv) {
     if (bad || cli_emu_help(&options, &bad)) return bad;
     find_cache(&options);
     cli_catch_shrunk_file();
+    cli_catch_interrupt();
     return command->run(&options);
 }
 

@@ -39,6 +39,7 @@ enum {
     CLI_TOKENS = 1 << 25,
     CLI_RUNS = 1 << 26,
     CLI_AGAINST = 1 << 27,
+    CLI_TRACE = 1 << 28,
 };
 
 enum { CLI_LIST_MAX = 32, CLI_POSITIONAL_MAX = 3 };

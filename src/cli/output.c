@@ -2,6 +2,7 @@
  * process. It is written beside itself and renamed at the end; devices, pipes and links are written in place. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +37,21 @@ static void open_part(cli_output *out) {
     out->part = NULL;
 }
 
+/* What is not whole yet, for a handler of signals. */
+static _Atomic(const char *) unfinished;
+
+void cli_output_abandon(void) {
+    const char *path = unfinished;
+    if (path) cli_discard(path);
+}
+
 int cli_output_open(const char *path, cli_output *out) {
     *out = (cli_output){.path = path};
     open_part(out);
     if (!out->file) out->file = fopen(path, "wb");
-    return out->file ? 0 : cli_error("%s: %s", path, strerror(errno));
+    if (!out->file) return cli_error("%s: %s", path, strerror(errno));
+    unfinished = out->part ? out->part : path;
+    return 0;
 }
 
 int cli_output_close(cli_output *out, int bad) {
@@ -48,6 +59,7 @@ int cli_output_close(cli_output *out, int bad) {
     if (fclose(out->file) != 0 && !bad) bad = cli_error("%s: %s", out->path, strerror(errno));
     if (!bad && out->part && rename(out->part, out->path) != 0) bad = cli_error("%s: %s", out->path, strerror(errno));
     if (bad) cli_discard(out->part ? out->part : out->path);
+    unfinished = NULL;
     free(out->part);
     *out = (cli_output){0};
     return bad;

@@ -14,7 +14,7 @@ static cli_profile_row *row_of(cli_profile *p, const npu_profile_entry *e) {
     return &p->rows[p->n++];
 }
 
-static void add(void *user, const npu_profile_entry *e) {
+void cli_profile_add(void *user, const npu_profile_entry *e) {
     cli_profile *p = user;
     const uint64_t phases[CLI_PHASES] = {e->pack_ns, e->quant_ns,    e->launch_ns,
                                          e->wait_ns, e->readback_ns, e->dequant_ns};
@@ -33,7 +33,7 @@ static void add(void *user, const npu_profile_entry *e) {
 }
 
 void cli_profile_start(cli_profile *profile, npu_context *context) {
-    npu_context_profile(context, add, profile);
+    npu_context_profile(context, cli_profile_add, profile);
 }
 
 const char *cli_phase_name(cli_phase phase) {
@@ -75,8 +75,13 @@ static void print_row(const cli_profile_row *r, const cli_profile_row *all, FILE
     fputc('\n', out);
 }
 
+void cli_profile_print_none(FILE *out) {
+    fputs("no op was run: there is no profile\n", out);
+}
+
 void cli_profile_print(const cli_profile *profile, FILE *out) {
     cli_profile_row all = total_of(profile);
+    if (!profile->n) return cli_profile_print_none(out);
     print_heads(&all, out);
     for (unsigned i = 0; i < profile->n; i++) print_row(&profile->rows[i], &all, out);
     if (profile->lost) fprintf(out, "%llu calls more, of other roles\n", (unsigned long long)profile->lost);

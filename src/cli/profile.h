@@ -31,9 +31,14 @@ typedef struct cli_profile {
     uint64_t lost; /* entries for which there was no row left */
 } cli_profile;
 
+/* Adds one entry; an npu_profile_fn, |profile| is the cli_profile. */
+void cli_profile_add(void *profile, const npu_profile_entry *entry);
+
 /* From now on the context adds to |profile|, which must outlive it. */
 void cli_profile_start(cli_profile *profile, npu_context *context);
 
+/* Says that there is nothing to print. */
+void cli_profile_print_none(FILE *out);
 /* Columns that are 0 in every row are left out. */
 void cli_profile_print(const cli_profile *profile, FILE *out);
 /* What the NPU did beside computing, for each step and each of its rows. Nothing without an NPU that tells. */

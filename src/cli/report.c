@@ -10,6 +10,7 @@
 #include "base/mapfile.h"
 #include "cli/cli.h"
 
+static const char interrupted_line[] = "npu: error: cancelled [cli.interrupted]\n";
 atomic_int cli_interrupted;
 
 static void print_error(const char *format, va_list args) {
@@ -84,15 +85,30 @@ int cli_fail(const npu_error *err) {
     return exit_code(err->status);
 }
 
+static atomic_bool is_looked_for;
+
 static void on_interrupt(int signal) {
     (void)signal;
-    if (cli_interrupted) _exit(CLI_EXIT_CANCELLED); /* a second Ctrl-C does not wait for the step to end */
-    cli_interrupted = 1;
+    if (is_looked_for && !cli_interrupted) {
+        cli_interrupted = 1;
+        return;
+    }
+    (void)!write(STDERR_FILENO, interrupted_line, sizeof interrupted_line - 1);
+    cli_output_abandon();
+    _exit(CLI_EXIT_CANCELLED);
 }
 
 void cli_catch_interrupt(void) {
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
+}
+
+void cli_look_for_interrupt(void) {
+    is_looked_for = true;
+}
+
+npu_status cli_go_on(npu_error *err) {
+    return cli_interrupted ? npu_fail(err, NPU_CANCELLED, "cli.interrupted", "cancelled") : NPU_OK;
 }
 
 void cli_progress(const cli_options *o, const char *what, size_t done, size_t all) {
@@ -113,6 +129,7 @@ static void on_bus_error(int signal, siginfo_t *info, void *context) {
     (void)!write(STDERR_FILENO, "npu: error: ", 12);
     (void)!write(STDERR_FILENO, path, strlen(path));
     (void)!write(STDERR_FILENO, text, strlen(text));
+    cli_output_abandon();
     _exit(CLI_EXIT_FAILED);
 }
 

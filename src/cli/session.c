@@ -12,11 +12,12 @@
 #include "cli/profile.h"
 #include "target/target.h"
 
+/* |user|: the options. */
 static bool show_progress(void *user, double part) {
-    (void)user;
-    if (part >= 1)
+    bool shown = !((const cli_options *)user)->quiet && isatty(STDERR_FILENO);
+    if (shown && part >= 1)
         fputs("\r\033[K", stderr);
-    else
+    else if (shown)
         fprintf(stderr, "\rloading %3.0f %%", part * 100);
     return !cli_interrupted;
 }
@@ -50,8 +51,9 @@ npu_context_params cli_context_params(const cli_options *o) {
         .no_fallback = o->no_fallback,
         .no_wait = o->no_wait,
         .cancelled = is_interrupted,
+        .progress = show_progress,
+        .progress_user = (void *)(uintptr_t)o,
     };
-    if (isatty(STDERR_FILENO) && !o->quiet) p.progress = show_progress;
     return p;
 }
 
@@ -208,7 +210,7 @@ static int end_trace(const cli_session *session) {
 
 int cli_close(cli_session *session, int bad) {
     int trace = end_trace(session);
-    if (session->profile && session->profile->n) {
+    if (session->profile && session->context) {
         cli_profile_print(session->profile, stderr);
         cli_profile_print_device(session->context, stderr);
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "conform/conform_case.h"
 #include "conform/conform_check.h"
 #include "wire/format.h"
@@ -49,9 +50,9 @@ static npu_status make_side(const npu_case *c, side *s, npu_error *err) {
     return NPU_OK;
 }
 
-/* One submit with fresh contents and |rows| rows. */
+/* One submit with fresh contents and |rows| rows; |*ns|: from the submit to its end. */
 static npu_status run_side(const npu_case *c, const side *s, uint8_t *const *contents, const npu_batch *batch,
-                           npu_error *err) {
+                           uint64_t *ns, npu_error *err) {
     const npu_target_ops *ops = s->target->ops;
     npu_event event;
     for (uint32_t i = 0; i < c->n_tensors; i++) {
@@ -62,8 +63,10 @@ static npu_status run_side(const npu_case *c, const side *s, uint8_t *const *con
     }
     npu_batch mine = *batch;
     mine.buffers = s->buffers;
+    uint64_t start = npu_clock_ns();
     NPU_TRY(ops->submit(s->target, &mine, &event, err));
     NPU_TRY(ops->wait(s->target, event, err));
+    *ns = npu_clock_ns() - start;
     for (uint32_t i = 0; i < c->n_tensors; i++) {
         NPU_TRY(ops->buffer_sync(s->target, s->buffers[i], 0, c->bytes[i], NPU_SYNC_TO_HOST, err));
     }
@@ -125,6 +128,18 @@ static npu_status give_weight(void *context, unsigned layer, npu_role role, npu_
                     (unsigned)role);
 }
 
+static void tell_profile(const runner *r, const npu_case *c, uint32_t rows, uint64_t ns) {
+    if (!r->params->profile) return;
+    npu_profile_entry entry = {.op = npu_op_find(c->op.code)->name,
+                               .role = type_name(c->type),
+                               .owner = r->params->target->ops->name,
+                               .layer = UINT32_MAX,
+                               .rows = rows,
+                               .ops = 1,
+                               .ns = ns};
+    r->params->profile(r->params->profile_user, &entry);
+}
+
 static npu_status run_three_times(runner *r, npu_case *c, side *got, side *want, uint8_t *const *contents, uint8_t *map,
                                   outcome *out, npu_error *err) {
     npu_batch batch = {.image_id = ++r->image_id,
@@ -143,12 +158,14 @@ static npu_status run_three_times(runner *r, npu_case *c, side *got, side *want,
         /* Last with all rows: what an earlier, smaller run left behind must not show. */
         if (c->rows) batch.step.rows[NPU_ROWS_STEP] = run == RUNS - 1 ? c->rows : 1 + npu_case_below(c, c->rows);
         npu_error problem;
-        if (run_side(c, got, contents, &batch, &problem) != NPU_OK) {
+        uint64_t ns, ignored;
+        if (run_side(c, got, contents, &batch, &ns, &problem) != NPU_OK) {
             out->verdict = NPU_CONFORM_FAIL;
             snprintf(out->why, sizeof out->why, "run %d: %.200s: %.40s", run + 1, problem.text, problem.code);
             return NPU_OK;
         }
-        NPU_TRY(run_side(c, want, contents, &batch, err));
+        tell_profile(r, c, c->rows ? batch.step.rows[NPU_ROWS_STEP] : 1, ns);
+        NPU_TRY(run_side(c, want, contents, &batch, &ignored, err));
         compare(c, got, want, contents, map, &batch.step, out);
     }
     return NPU_OK;
@@ -277,6 +294,7 @@ npu_status npu_conform_run(const npu_conform_params *params, npu_conform_report_
     npu_status status = NPU_OK;
     for (uint32_t i = 0; i < cases && status == NPU_OK; i++) {
         choose(params, i, &row, &type);
+        if (params->go_on && (status = params->go_on(err)) != NPU_OK) break;
         status = one(&r, row, type, params->seed + i, err);
     }
     npu_target_host.close(r.reference);

@@ -9,6 +9,7 @@
 #ifndef NPU_CONFORM_H
 #define NPU_CONFORM_H
 
+#include "npu/context.h"
 #include "target/target.h"
 
 typedef struct npu_conform_params {
@@ -17,6 +18,9 @@ typedef struct npu_conform_params {
     const char *type;   /* format name; NULL = all that the op takes */
     uint32_t cases;     /* 0 = 600 */
     uint64_t seed;
+    npu_profile_fn *profile; /* called after each run on the target, with the type as its role; NULL = never */
+    void *profile_user;
+    npu_status (*go_on)(npu_error *err); /* asked before each case; what is not OK ends the run; NULL = always OK */
 } npu_conform_params;
 
 typedef enum npu_conform_verdict { NPU_CONFORM_PASS, NPU_CONFORM_FAIL, NPU_CONFORM_SKIP } npu_conform_verdict;
@@ -39,7 +43,8 @@ typedef struct npu_conform_totals {
 } npu_conform_totals;
 
 /* Runs the cases and calls |report| (may be NULL) after each. OK also when cases failed: see |totals|. INVALID: no such
- * op or type, or no op takes that type; any other status means the machinery itself failed (memory, device). */
+ * op or type, or no op takes that type; any other status is that of go_on, or means that the machinery itself failed
+ * (memory, device). */
 npu_status npu_conform_run(const npu_conform_params *params, npu_conform_report_fn *report, void *user,
                            npu_conform_totals *totals, npu_error *err);
 

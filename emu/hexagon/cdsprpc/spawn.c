@@ -96,7 +96,8 @@ static int spawn(const struct start *start, pid_t *pid) {
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attr);
     posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+    // A group of its own: Ctrl-C on a terminal is for the host, which decides what becomes of its device.
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, start->socket, EMU_CONTROL_FD);
     posix_spawn_file_actions_adddup2(&files, start->block, EMU_BLOCK_FD);

@@ -40,7 +40,8 @@ static int spawn(struct emu_file *f, pid_t *pid) {
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attr);
     posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+    // A group of its own: Ctrl-C on a terminal is for the host, which decides what becomes of its device.
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, f->child_socket, EMU_XDNA_SOCKET);
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
