@@ -11,7 +11,7 @@ DEVICE = ["--npu-target", "hexagon", "--driver", "sim"]
 
 def refused(code, *args):
     done = run_npu(*args, check=False, text=True)
-    assert done.returncode == 3 and f"[{code}]" in done.stderr, (code, args, done)
+    assert done.returncode == (2 if "emu_setting" in code else 3) and f"[{code}]" in done.stderr, (code, args, done)
 
 
 def plans(path, tmp):
@@ -36,7 +36,7 @@ def plans(path, tmp):
     refused("plan.window", *common, *DEVICE, "--emu", "window=1M", "-o", str(tmp / "x"))
     refused("plan.window", "plan", "-m", str(path), *DEVICE, "--emu", "window=1M")
     refused("hexagon.emu_setting", *common, *DEVICE, "--emu", "window=48Q", "-o", str(tmp / "x"))
-    for wrong in ("no_such=1", "vtcm=4X", "vtcm=1MB", "vtcm=4G", "vtcm=18446744073709551615K", "hvx=1K", "seed=1M"):
+    for wrong in ("no_such=1", "vtcm=4X", "vtcm=1MB", "vtcm=4G", "vtcm=18446744073709551615K", "hvx=1K", "seed=1M", "fault=dsp:opp@1=die"):
         refused("hexagon.emu_setting", *common, *DEVICE, "--emu", wrong, "-o", str(tmp / "x"))
 
 

@@ -1,10 +1,12 @@
 """The NPU program under strict emulation (docs/strict.md): conform and small models, byte for byte, with no violation.
 
   python tests/hexagon_strict.py conform|tiny|devices|overhead N [SEED…]
+  python tests/hexagon_strict.py switches N
   python tests/hexagon_strict.py mutants HEXAGON_OPS_STRICT
 
 conform: N random ops a seed, tiny: every N-th small model; each seed with the next row of a matrix of device settings.
 devices: models split by layers over 2 to N devices, whose bytes are those of one.
+switches: each switch of strict mode alone on, and each alone off: N random ops and a few small models.
 mutants: a few safeguards of the NPU program are left out (wire/npu_safeguards.def); HEXAGON_OPS_STRICT must fail, by the
 right violation. All of them: `make mutants`.
 overhead: strict mode takes at most 30 times the CPU time of the plain emulator, for one conversation of N tokens; the
@@ -84,6 +86,28 @@ def devices(most, seeds):
             print(f"seed {seed}, {MATRIX[2 * row % len(MATRIX)]}: {cases[row % 2]} on {n} devices", flush=True)
 
 
+ALONE_ON = ["cache=1", "dma=1", "vtcm_checks=1", "evict=1000", "preempt=100", "line=32", "go_on=1"]
+ALONE_OFF = ["cache=0", "dma=0", "vtcm_checks=0", "evict=0", "preempt=0"]
+
+
+def switches(cases):
+    """Whatever is on, bytes are those of a sound program and nothing is reported."""
+    from model_tiny import GOOD
+    from tiny_model import Tiny
+    rows = [("sim", s) for s in ALONE_ON] + [("sim-strict", s) for s in ALONE_OFF]
+    rows += [("sim", f"{a} {b}") for a, b in (("cache=1", "evict=1000"), ("cache=1", "vtcm_checks=1"), ("dma=1", "vtcm_checks=1"))]
+    for row, (driver, alone) in enumerate(rows):
+        options = ["--npu-target", "hexagon", "--driver", driver, *(x for s in alone.split() for x in ("--emu", s))]
+        done = run_npu("conform", *options, "--cases", cases, "--seed", 50 + row, check=False, text=True, timeout=900)
+        assert done.returncode == 0 and "npu-emu" not in done.stderr, (alone, done.stdout[-3000:], done.stderr[-3000:])
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for arch, ctx, values in GOOD[row :: len(rows)][:2]:
+                Tiny(arch, **values).save(folder / "m.gguf")
+                assert logits(folder, ctx, *options) == logits(folder, ctx), (driver, alone, arch, values)
+        print(f"{driver}, {alone}: {done.stdout.splitlines()[-1]}", flush=True)
+
+
 def overhead(tokens):
     used, text = {"sim": [], "sim-strict": []}, []
     for driver in [*used] * 3:
@@ -113,6 +137,8 @@ def main():
         mutants(n)
     elif what == "conform":
         conform(n, seeds)
+    elif what == "switches":
+        switches(n)
     elif what in ("tiny", "devices"):
         (tiny if what == "tiny" else devices)(int(n), seeds)
     else:

@@ -22,7 +22,7 @@ def refused(code, *words, command=("plan",), opens=False):
     def run(*args):
         done = run_npu(*command, *args, "-v", check=False, text=True)
         lines = [l for l in done.stderr.splitlines() if l.startswith("npu: error:")]
-        assert done.returncode in (3, 4) and len(lines) == 1, (code, done.returncode, done.stderr)
+        assert done.returncode in ((2,) if "emu_setting" in code else (3, 4)) and len(lines) == 1, (code, done.returncode, done.stderr)
         assert f"[{code}]" in lines[0] and all(w in lines[0] for w in words), (code, words, lines[0])
         assert opens or "/dev/accel" not in done.stderr, f"{code}: the device was opened: {done.stderr}"
         print(f"{code}: {lines[0][12:]}")
@@ -116,6 +116,7 @@ def main():
         refused("xdna.unknown_driver", "sim", "auto, accel, emu")("-m", model, "--npu-target", "xdna", "--driver", "sim")
         for driver_of_other in (["--emu", "frob=1"], ["--emu", "generation=xdna7"]):
             refused("xdna.emu_setting")(*base, *driver_of_other)
+        refused("xdna.emu_setting", "there is no call sink_bo")(*base, "--emu", "fault=cmd@9=die;sink_bo@2=code:22")
 
 
 if __name__ == "__main__":

@@ -80,9 +80,16 @@ static int exit_code(npu_status status) {
     }
 }
 
+/* Only the emulator knows which --emu there are: one that it doesn't know is refused there, and wrong usage all the
+ * same. */
+static bool is_usage(const npu_error *err) {
+    const char *dot = strrchr(err->code, '.');
+    return dot && !strcmp(dot, ".emu_setting");
+}
+
 int cli_fail(const npu_error *err) {
     cli_error("%s [%s]", err->text[0] ? err->text : npu_status_text(err->status), err->code);
-    return exit_code(err->status);
+    return is_usage(err) ? CLI_EXIT_USAGE : exit_code(err->status);
 }
 
 static atomic_bool is_looked_for;

@@ -6,7 +6,8 @@
 
 #include "base/status.h"
 
-npu_status npu_emu_set(npu_emu_set_fn *set, const char *setting, int no_such_key, const char *code, npu_error *err) {
+npu_status npu_emu_set(npu_emu_set_fn *set, npu_emu_why_fn *why, const char *setting, int no_such_key, const char *code,
+                       npu_error *err) {
     char key[64];
     const char *equals = strchr(setting, '=');
     if (!equals || (size_t)(equals - setting) >= sizeof key)
@@ -15,6 +16,7 @@ npu_status npu_emu_set(npu_emu_set_fn *set, const char *setting, int no_such_key
     key[equals - setting] = 0;
     int result = set(key, equals + 1);
     if (!result) return NPU_OK;
-    return npu_fail(err, NPU_REFUSED, code, "--emu %s: %s", setting,
-                    result == no_such_key ? "no such key" : "not a value of this key");
+    const char *more = why ? why() : "";
+    if (result == no_such_key) more = "no such key";
+    return npu_fail(err, NPU_REFUSED, code, "--emu %s: %s", setting, *more ? more : "not a value of this key");
 }

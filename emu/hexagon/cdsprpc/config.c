@@ -1,9 +1,8 @@
 // Settings by key. The table is the only list of keys: npu_emu_describe prints it.
 #include "emu_host.h"
 #include "npu_emu.h"
+#include "setting.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum kind { TEXT, NUMBER, SIZE, DRIVER, ARCH, FAULT, SWITCH, STRICT }; // SIZE: may end in K, M, G
@@ -39,6 +38,7 @@ static const struct key {
     {"signed_only", SWITCH, AT(signed_only), 0, 1},
     {"get_uri", SWITCH, AT(get_uri), 0, 1},
     {"idle", SWITCH, AT(idle), 0, 1},
+    {"watchdog", NUMBER, AT(watchdog_ms), 0, 3600000},
     {"seed", NUMBER, AT(seed), 0, UINT64_MAX},
     {"fault", FAULT, AT(faults)},
     {"strict", STRICT, AT(strict), 0, 1},
@@ -75,6 +75,7 @@ EMU_API const char *npu_emu_describe(void) {
            "as these are unsigned\n"
            "get_uri                0|1            1: with 0 FASTRPC_GET_URI is unknown, as in old libraries\n"
            "idle                   0|1            0: with 1 programs that know it answer without computing\n"
+           "watchdog               milliseconds   0: with more a process that hangs longer restarts its DSP\n"
            "seed                   number         0\n"
            "fault                  rules          none: name[@n[+]]=code:N|delay:US|hang|die|exit|restart|short;…\n"
            "strict                 0|1            0: sets cache, dma, vtcm_checks to it, evict and preempt to 20 or 0\n"
@@ -117,20 +118,9 @@ uint32_t emu_vtcm_bytes(const struct emu_settings *s) {
 }
 
 static int set_number(const struct key *key, const char *value, char *field) {
-    unsigned long long number;
-    char *end;
+    uint64_t number;
     if (key->kind == ARCH && (*value == 'v' || *value == 'V')) value++;
-    if (*value < '0' || *value > '9') return AEE_EBADPARM;
-    errno = 0;
-    number = strtoull(value, &end, 0);
-    if (key->kind == SIZE) {
-        const char *units = "KMG", *unit = *end ? strchr(units, *end) : NULL;
-        int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-        if (number > UINT64_MAX >> shift) return AEE_EBADPARM;
-        number <<= shift;
-        end += unit != NULL;
-    }
-    if (errno || *end || number < key->least || number > key->most ||
+    if (!emu_setting_number(value, key->kind == SIZE, key->least, key->most, &number) ||
         (key->offset == offsetof(struct emu_settings, strict.line_bytes) && (number & (number - 1))))
         return AEE_EBADPARM;
     if (key->bytes == sizeof(uint64_t))
@@ -140,9 +130,54 @@ static int set_number(const struct key *key, const char *value, char *field) {
     return 0;
 }
 
+// Events of the NPU program have names too: those that ours has.
+static const struct emu_fault_names fault_names = {
+    .host = {"remote_handle64_open",   "remote_handle64_invoke",
+             "remote_handle64_close",  "remote_handle64_control",
+             "remote_handle_control",  "remote_session_control",
+             "remote_system_request",  "rpcmem_alloc",
+             "rpcmem_alloc2",          "rpcmem_to_fd",
+             "fastrpc_mmap",           "fastrpc_munmap",
+             "dspqueue_create",        "dspqueue_close",
+             "dspqueue_export",        "dspqueue_write",
+             "dspqueue_write_noblock", "dspqueue_read",
+             "dspqueue_read_noblock",  "dspqueue_peek",
+             "dspqueue_peek_noblock",  "dspqueue_write_early_wakeup_noblock",
+             "dspqueue_get_stat"},
+    .dsp = {"op",
+            "fence",
+            "dma",
+            "invoke",
+            "map",
+            "HAP_mmap",
+            "HAP_mmap2",
+            "HAP_munmap",
+            "HAP_munmap2",
+            "HAP_mmap_get",
+            "HAP_mem_request",
+            "HAP_compute_res_acquire",
+            "HAP_compute_res_acquire_cached",
+            "HAP_compute_res_release",
+            "HAP_power_set",
+            "qurt_thread_create",
+            "qurt_mem_cache_clean",
+            "dspqueue_import",
+            "dspqueue_close",
+            "dspqueue_read",
+            "dspqueue_write",
+            "dspqueue_write_noblock",
+            "dspqueue_peek",
+            "dspqueue_write_early_wakeup_noblock",
+            "dspqueue_get_stat"}};
+
 static int set_faults(const char *value) {
     struct emu_faults faults;
+    char unknown[EMU_FAULT_NAME_BYTES];
     if (strlen(value) >= EMU_FAULT_BYTES || emu_faults_parse(&faults, value, EMU_FAULT_HOST)) return AEE_EBADPARM;
+    if (emu_faults_unknown(value, &fault_names, unknown)) {
+        emu_setting_refuse("there is no call or event %s", unknown);
+        return AEE_EBADPARM;
+    }
     emu.faults = faults;
     strcpy(emu.settings.faults, value);
     for (int d = 0; d < EMU_DOMAINS; d++)
@@ -182,10 +217,15 @@ EMU_API int npu_emu_configure(const char *key, const char *value) {
     int result = AEE_EUNSUPPORTED;
     if (!key || !value) return AEE_EBADPARM;
     emu_lock();
+    emu_setting_refuse("%s", "");
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!strcmp(keys[i].name, key)) result = set(&keys[i], value);
     emu_unlock();
     return result;
+}
+
+EMU_API const char *npu_emu_refusal(void) {
+    return emu_setting_refusal();
 }
 
 static const char *const counters[EMU_COUNTERS] = {[EMU_COUNT_MAPPED_BYTES] = "mapped_bytes",
@@ -199,6 +239,7 @@ static const char *const counters[EMU_COUNTERS] = {[EMU_COUNT_MAPPED_BYTES] = "m
                                                    [EMU_COUNT_POWER_TYPES] = "power_types",
                                                    [EMU_COUNT_SMALL_STACKS] = "small_stacks",
                                                    [EMU_COUNT_EVENTS] = "events",
+                                                   [EMU_COUNT_FAULTS_MET] = "faults_met",
                                                    [EMU_COUNT_LINES_CLEANED] = "lines_cleaned",
                                                    [EMU_COUNT_LINES_INVALIDATED] = "lines_invalidated",
                                                    [EMU_COUNT_EVICTIONS] = "evictions",

@@ -6,7 +6,7 @@
 
 #include "AEEStdErr.h"
 #include "remote.h"
-#include "../common/faults.h"
+#include "faults.h"
 #include "../common/proto.h"
 
 #include <pthread.h>
@@ -50,6 +50,7 @@ struct emu_settings {
     uint32_t signed_only;
     uint32_t get_uri;
     uint32_t idle;
+    uint32_t watchdog_ms; // 0: none
     struct emu_strictness strict;
     uint64_t window_bytes;
     uint64_t seed;

@@ -2,7 +2,7 @@
 // Buffers inside shared memory travel as (fd, offset), all others by value: in buffers before the call, out buffers
 // after it and only when the result is 0.
 #include "emu_host.h"
-#include "../common/message.h"
+#include "message.h"
 
 #include <string.h>
 #include <sys/socket.h>

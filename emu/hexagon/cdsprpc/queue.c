@@ -56,7 +56,7 @@ static void pass(void *owner, bool leaves, const struct dspqueue_buffer *buffers
     if (!leaves) emu_strict_answered(queue->session);
 }
 
-static const struct emu_queue_owner owner_calls = {look, reference, emu_meet, pass, false};
+static const struct emu_queue_owner owner_calls = {look, reference, emu_meet, pass, NULL, false};
 
 static int make_memory(struct dspqueue *queue, uint32_t request, uint32_t response, int *fd) {
     struct emu_ring in, out;

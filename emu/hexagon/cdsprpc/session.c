@@ -3,7 +3,7 @@
 // host must close its handles and open again.
 #include "emu_host.h"
 #include "../common/futex.h"
-#include "../common/message.h"
+#include "message.h"
 
 #include <signal.h>
 #include <stdio.h>

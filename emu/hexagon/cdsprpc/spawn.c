@@ -2,15 +2,12 @@
 // the kernel kills the process when the thread that made it ends, so this must not be a thread of the application. No
 // signal handlers: the end is seen by waitid.
 #include "emu_host.h"
-#include "../common/futex.h"
-#include "../common/message.h"
+#include "child.h"
+#include "message.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +15,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 #define READY_TIMEOUT_MS 20000
 
@@ -44,6 +39,7 @@ static void fill_block(const struct emu_session *session, struct emu_block *bloc
     block->slots = s->slots;
     block->window_bytes = s->window_bytes;
     block->idle = s->idle;
+    block->watchdog_ms = s->watchdog_ms;
     if (session->driver == EMU_DRIVER_SIM) block->strict = s->strict;
     block->seed = s->seed;
     block->pcycles_mhz = s->pcycles_mhz;
@@ -73,45 +69,20 @@ fail:
 }
 
 static void loader_path(char *path, size_t bytes) {
-    Dl_info info;
-    const char *slash = NULL;
-    if (*emu.settings.loader) {
+    if (*emu.settings.loader)
         snprintf(path, bytes, "%s", emu.settings.loader);
-        return;
-    }
-    if (dladdr((void *)(uintptr_t)&emu_session_spawn, &info) && info.dli_fname) slash = strrchr(info.dli_fname, '/');
-    snprintf(path, bytes, "%.*snpu-emu-dsp", slash ? (int)(slash - info.dli_fname + 1) : 0,
-             slash ? info.dli_fname : "");
+    else
+        emu_child_beside((void *)(uintptr_t)&emu_session_spawn, "npu-emu-dsp", path, bytes);
 }
 
 static int spawn(const struct start *start, pid_t *pid) {
     const struct emu_session *session = start->session;
     char *const native[] = {(char *)(uintptr_t)start->loader, NULL};
     char *const emulated[] = {(char *)(uintptr_t)start->qemu, "-cpu", "v73", (char *)(uintptr_t)session->program, NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t none;
-    int result;
-    sigemptyset(&none);
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setsigmask(&attr, &none);
-    // A group of its own: Ctrl-C on a terminal is for the host, which decides what becomes of its device.
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, start->socket, EMU_CONTROL_FD);
-    posix_spawn_file_actions_adddup2(&files, start->block, EMU_BLOCK_FD);
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-    // What the host left open for its children is not meant for this one.
-    posix_spawn_file_actions_addclosefrom_np(&files, EMU_BLOCK_FD + 1);
-#endif
-    if (session->driver == EMU_DRIVER_QEMU)
-        result = posix_spawnp(pid, start->qemu, &files, &attr, emulated, environ);
-    else
-        result = posix_spawn(pid, start->loader, &files, &attr, native, environ);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&files);
-    return result;
+    const int files[] = {start->socket, start->block};
+    _Static_assert(EMU_CONTROL_FD == 3 && EMU_BLOCK_FD == 4, "in the order of |files|");
+    if (session->driver == EMU_DRIVER_QEMU) return emu_child_start(start->qemu, true, emulated, files, 2, pid);
+    return emu_child_start(start->loader, false, native, files, 2, pid);
 }
 
 // A program that ends with a failure status ended by an exception too: sanitizers end so.
@@ -176,14 +147,12 @@ static void start_report(struct emu_session *session, remote_rpc_status_flags_t 
 
 // A restart of the DSP ends the processes of all its sessions: those that run now, not one that is opened after it.
 // Under emu.lock.
-static void restart_others(void) {
-    for (int d = 0; d < EMU_DOMAINS; d++) {
-        for (int s = 0; s < EMU_SESSIONS; s++) {
-            struct emu_session *other = &emu.sessions[d][s];
-            if (other->state != EMU_SESSION_LIVE || !other->pid) continue;
-            other->block->exit_kind = EMU_EXIT_RESTARTED;
-            kill(other->pid, SIGKILL);
-        }
+static void restart_others(const struct emu_session *first) {
+    for (int s = 0; s < EMU_SESSIONS; s++) {
+        struct emu_session *other = &emu.sessions[first->effective_domain % EMU_DOMAIN_STEP][s];
+        if (other->state != EMU_SESSION_LIVE || !other->pid) continue;
+        other->block->exit_kind = EMU_EXIT_RESTARTED;
+        kill(other->pid, SIGKILL);
     }
 }
 
@@ -198,7 +167,7 @@ static void watch(struct emu_session *session, pid_t pid) {
         memcpy(session->violation, session->block->violation.text, sizeof session->violation);
     }
     if (session->state == EMU_SESSION_LIVE) session->state = EMU_SESSION_DEAD;
-    if (session->block->exit_kind == EMU_EXIT_RESTART) restart_others();
+    if (session->block->exit_kind == EMU_EXIT_RESTART) restart_others(session);
     emu_queues_break(session);
     start_report(session, session->end);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
@@ -223,12 +192,7 @@ static void *run_monitor(void *argument) {
 }
 
 static int start_monitor(struct emu_session *session, struct start *start) {
-    sigset_t all, before;
-    int error;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&session->monitor, NULL, run_monitor, start);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = emu_child_thread(&session->monitor, run_monitor, start);
     if (error) return error;
     emu_lock();
     while (!start->answered) pthread_cond_wait(&emu.changed, &emu.lock);
@@ -264,10 +228,9 @@ int emu_session_spawn(struct emu_session *session) {
     }
     if (make_block(session)) return AEE_ENOMEMORY;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) goto fail_block;
-    // Above the descriptors that the child gets, so that one dup2 can't overwrite the source of the next.
-    start.socket = fcntl(pair[1], F_DUPFD_CLOEXEC, 16);
+    start.socket = emu_child_file(pair[1]);
     close(pair[1]);
-    start.block = fcntl(session->block_fd, F_DUPFD_CLOEXEC, 16);
+    start.block = emu_child_file(session->block_fd);
     session->control = pair[0];
     snprintf(start.qemu, sizeof start.qemu, "%s", emu.settings.qemu);
     loader_path(start.loader, sizeof start.loader);

@@ -29,6 +29,7 @@ enum emu_counter {
     EMU_COUNT_POWER_TYPES, // one bit for each type of vote that came
     EMU_COUNT_SMALL_STACKS,
     EMU_COUNT_EVENTS,
+    EMU_COUNT_FAULTS_MET,
     // strict mode
     EMU_COUNT_LINES_CLEANED,
     EMU_COUNT_LINES_INVALIDATED,
@@ -76,6 +77,7 @@ struct emu_block {
     uint32_t import_needs_callback;
     uint32_t window_by_free;
     uint32_t idle;
+    uint32_t watchdog_ms; // 0: none
     uint32_t thread_priority;
     uint32_t host_pid;
     struct emu_strictness strict;

@@ -14,6 +14,10 @@ static bool meet(dspqueue_t queue, const char *name, int *code) {
     return side_of(queue)->owner_calls->meet(name, code);
 }
 
+static void has(dspqueue_t queue, bool packet) {
+    if (side_of(queue)->owner_calls->has) side_of(queue)->owner_calls->has(packet);
+}
+
 static AEEResult read_packet(dspqueue_t queue, const char *name, uint32_t *flags, uint32_t max_buffers, uint32_t *count,
                              struct dspqueue_buffer *buffers, uint32_t max_length, uint32_t *length, uint8_t *message,
                              uint64_t deadline) {
@@ -21,7 +25,9 @@ static AEEResult read_packet(dspqueue_t queue, const char *name, uint32_t *flags
     AEEResult result;
     int code;
     if (!side->owner_calls->polls && meet(queue, name, &code)) return code;
+    has(queue, false);
     result = emu_queue_read(side, flags, max_buffers, count, buffers, max_length, length, message, deadline);
+    if (!result) has(queue, true);
     if (!result && side->owner_calls->polls && meet(queue, "dspqueue_read", &code)) return code;
     return result;
 }
@@ -31,6 +37,7 @@ EMU_API AEEResult dspqueue_write(dspqueue_t queue, uint32_t flags, uint32_t num_
                                  uint32_t timeout_us) {
     int code;
     if (meet(queue, "dspqueue_write", &code)) return code;
+    has(queue, false);
     return emu_queue_write(side_of(queue), flags, num_buffers, buffers, message_length, message,
                            emu_deadline_us(timeout_us));
 }
@@ -40,6 +47,7 @@ EMU_API AEEResult dspqueue_write_noblock(dspqueue_t queue, uint32_t flags, uint3
                                          const uint8_t *message) {
     int code;
     if (meet(queue, "dspqueue_write_noblock", &code)) return code;
+    has(queue, false);
     return emu_queue_write(side_of(queue), flags, num_buffers, buffers, message_length, message, EMU_NOBLOCK);
 }
 
@@ -61,6 +69,7 @@ EMU_API AEEResult dspqueue_peek(dspqueue_t queue, uint32_t *flags, uint32_t *num
                                 uint32_t timeout_us) {
     int code;
     if (meet(queue, "dspqueue_peek", &code)) return code;
+    has(queue, false);
     return emu_queue_peek(side_of(queue), flags, num_buffers, message_length, emu_deadline_us(timeout_us));
 }
 

@@ -28,6 +28,8 @@ struct emu_queue_owner {
     // A packet with these buffers is about to leave (before the copy that is sent), or has come: caches and clocks of
     // strict mode. May be NULL.
     void (*pass)(void *owner, bool leaves, const struct dspqueue_buffer *buffers, uint32_t count);
+    // This thread has taken a packet, or comes back to a queue. May be NULL.
+    void (*has)(bool packet);
     // This side polls: a read counts for faults when it got a packet, so that "the n-th read" does not depend on how
     // often.
     bool polls;

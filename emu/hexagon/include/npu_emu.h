@@ -12,14 +12,18 @@ extern "C" {
 // AEE code: 0x14 the key is unknown, 0x0E the value is not one the key takes. May be called from any thread.
 typedef int npu_emu_configure_fn(const char *key, const char *value);
 
+// Why npu_emu_configure refused the last value, one line; "" when there is no more to say than that. Static, until the
+// next call of it.
+typedef const char *npu_emu_refusal_fn(void);
+
 // One line per key, "key  values  default: what it does"; a static string that needs no freeing.
 typedef const char *npu_emu_describe_fn(void);
 
 // Reads a counter or state word of the session with effective domain id |domain| (for tests and measurements): "pid",
 // "mapped_bytes", "mappings", "dma_descriptors", "dma_bytes", "dma_faults", "invokes", "cache_ops", "power_votes",
-// "power_types" (a bit for each type), "small_stacks", "events"; in strict mode "lines_cleaned", "lines_invalidated",
-// "evictions", "vtcm_scalars", "violations". Returns 0, 0x14 for an unknown name, 0x0E without a
-// live process. "window" is the setting, and needs no process.
+// "power_types" (a bit for each type), "small_stacks", "events", "faults_met" (actions of rules); in strict mode
+// "lines_cleaned", "lines_invalidated", "evictions", "vtcm_scalars", "violations". Returns 0, 0x14 for an unknown name,
+// 0x0E without a live process. "window" is the setting, and needs no process.
 typedef int npu_emu_query_fn(int domain, const char *name, unsigned long long *value);
 
 // What strict mode found first in the process of the session with effective domain id |domain|, also when it has ended
@@ -28,6 +32,7 @@ typedef int npu_emu_violation_fn(int domain, char *kind, unsigned kind_bytes, ch
 
 int npu_emu_configure(const char *key, const char *value);
 const char *npu_emu_describe(void);
+const char *npu_emu_refusal(void);
 int npu_emu_query(int domain, const char *name, unsigned long long *value);
 int npu_emu_violation(int domain, char *kind, unsigned kind_bytes, char *text, unsigned text_bytes);
 

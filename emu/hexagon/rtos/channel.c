@@ -1,7 +1,7 @@
 // Invocations in the NPU process: one thread a channel, that is, one for each host thread that invokes. It rebuilds the
 // arguments in this process' own form and calls the skel.
 #include "emu_dsp.h"
-#include "../common/message.h"
+#include "message.h"
 #include "../strict/strict.h"
 
 #include <pthread.h>
@@ -122,17 +122,25 @@ static void upkeep(const struct invocation *v, bool after) {
         if (v->list[i].fd >= 0) emu_strict_clean((uintptr_t)v->args[i].buf.pv, v->list[i].bytes, true, !after);
 }
 
-static int call_skel(struct invocation *v) {
-    npu_emu_skel_fn *skel = skel_of(v->call.module);
+static int run_skel(struct invocation *v, npu_emu_skel_fn *skel) {
     int code;
-    emu_count(EMU_COUNT_INVOKES, 1);
-    if (!skel) return AEE_EINVHANDLE;
     if (emu_dsp_meet("invoke", &code)) return code;
     if (emu_strict_cache()) emu_strict_receive();
     upkeep(v, false);
     code = skel((remote_handle64)v->call.handle, v->call.scalars, v->args);
     upkeep(v, true);
     if (emu_strict_cache()) emu_strict_send();
+    return code;
+}
+
+static int call_skel(struct invocation *v) {
+    npu_emu_skel_fn *skel = skel_of(v->call.module);
+    int code;
+    emu_count(EMU_COUNT_INVOKES, 1);
+    if (!skel) return AEE_EINVHANDLE;
+    emu_watchdog_invocation(true);
+    code = run_skel(v, skel);
+    emu_watchdog_invocation(false);
     return code;
 }
 

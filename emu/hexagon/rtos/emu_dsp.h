@@ -5,7 +5,7 @@
 
 #include "AEEStdErr.h"
 #include "remote.h"
-#include "../common/faults.h"
+#include "faults.h"
 #include "../common/proto.h"
 
 #include <stdbool.h>
@@ -76,5 +76,15 @@ int emu_module_add(npu_emu_skel_fn *skel, uint64_t *module);
 
 // --- process (process.c) ---
 int emu_process_run(void);
+// Ends the process, and says so to the host.
+void emu_process_end(enum emu_exit_kind kind);
+
+// --- watchdog (watchdog.c) ---
+// Starts it when the host wants one; 0 or -1.
+int emu_watchdog_start(void);
+void emu_watchdog_step(void);
+// This thread has a packet in hand, or came back to a queue.
+void emu_watchdog_packet(bool taken);
+void emu_watchdog_invocation(bool begins);
 
 #endif

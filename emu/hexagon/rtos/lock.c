@@ -247,6 +247,7 @@ static word *shared_word(const void *line) {
 }
 
 EMU_API void npu_emu_line_wait(const void *line, uint32_t value, uint32_t timeout_us) {
+    emu_watchdog_step();
     emu_strict_step(EMU_STEP_LOCK);
     emu_futex_wait(shared_word(line), value, emu_deadline_us(timeout_us));
 }

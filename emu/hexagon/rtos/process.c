@@ -1,7 +1,7 @@
 // Life of the NPU process: takes the session block and the control socket it was started with, serves the host's
 // control messages until the host goes away. The program's code runs on other threads.
 #include "emu_dsp.h"
-#include "../common/message.h"
+#include "message.h"
 #include "../strict/strict.h"
 
 #include <pthread.h>
@@ -46,10 +46,11 @@ enum emu_fault_action emu_dsp_fault(const char *name, int64_t *value) {
     }
     if (faults.faults.count) action = emu_faults_meet(&faults.faults, name, value);
     pthread_mutex_unlock(&faults.lock);
+    if (action != EMU_FAULT_NONE) emu_count(EMU_COUNT_FAULTS_MET, 1);
     return action;
 }
 
-static void end_self(enum emu_exit_kind kind) {
+void emu_process_end(enum emu_exit_kind kind) {
     emu_block->exit_kind = kind;
     if (kind == EMU_EXIT_ASKED) _exit(0);
     kill(getpid(), SIGKILL);
@@ -68,13 +69,13 @@ bool emu_dsp_meet(const char *name, int *code) {
     case EMU_FAULT_HANG:
         for (;;) pause();
     case EMU_FAULT_DIE:
-        end_self(EMU_EXIT_UNKNOWN);
+        emu_process_end(EMU_EXIT_UNKNOWN);
         return false;
     case EMU_FAULT_EXIT:
-        end_self(EMU_EXIT_ASKED);
+        emu_process_end(EMU_EXIT_ASKED);
         return false;
     case EMU_FAULT_RESTART:
-        end_self(EMU_EXIT_RESTART);
+        emu_process_end(EMU_EXIT_RESTART);
         return false;
     default:
         return false;
@@ -135,7 +136,7 @@ int emu_process_run(void) {
     // The host may have gone between its starting us and this call; the socket's end is the second net.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != (pid_t)emu_block->host_pid) return 0;
-    if (emu_low_init()) return 2;
+    if (emu_low_init() || emu_watchdog_start()) return 2;
     while (!emu_message_receive(EMU_CONTROL_FD, &message, sizeof message, &fd)) {
         message.result = serve(&message, fd);
         if (emu_message_send(EMU_CONTROL_FD, &message, sizeof message, -1)) break;

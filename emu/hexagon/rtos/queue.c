@@ -96,7 +96,7 @@ static void pass(void *owner, bool leaves, const struct dspqueue_buffer *buffers
     if (leaves) emu_strict_answer();
 }
 
-static const struct emu_queue_owner owner_calls = {look, reference, emu_dsp_meet, pass, true};
+static const struct emu_queue_owner owner_calls = {look, reference, emu_dsp_meet, pass, emu_watchdog_packet, true};
 
 static AEEResult import(struct dspqueue *queue, dspqueue_callback_t packet_callback, void *context) {
     if (queue->imported) return AEE_EITEMBUSY;

@@ -30,6 +30,7 @@ EMU_API int npu_emu_idle(void) {
 EMU_API void npu_emu_event(const char *name) {
     int code;
     emu_count(EMU_COUNT_EVENTS, 1);
+    emu_watchdog_step();
     emu_strict_step(EMU_STEP_EVENT);
     if (emu_strict_dma() && !strcmp(name, "fence")) emu_strict_dma_drained("at a fence");
     emu_dsp_meet(name, &code);

@@ -85,7 +85,8 @@ static int call(uint32_t method, const struct probe_in *in, struct probe_out *ou
     case PROBE_UNMAP:
         return HAP_munmap2((void *)(uintptr_t)in->value, (size_t)in->bytes);
     case PROBE_SLEEP:
-        qurt_sleep(in->value);
+        for (uint64_t us = 0; in->flags && us < in->value; us += 1000) qurt_sleep(1000), npu_emu_event("op");
+        if (!in->flags) qurt_sleep(in->value);
         return AEE_SUCCESS;
     case PROBE_MEET:
         return meet(in->value);

@@ -224,6 +224,11 @@ static void faults(void) {
     EQUAL(kit_call(h, PROBE_CLOSES, NULL, NULL), 0);
     kit_set("fault", "off");
     EQUAL(lib.npu_emu_configure("fault", "nonsense"), AEE_EBADPARM);
+    CHECK(!strcmp(lib.npu_emu_refusal(), ""));
+    EQUAL(lib.npu_emu_configure("fault", "fastrpc_mmap=code:1;dsp:HAP_nmap@3=die"), AEE_EBADPARM);
+    CHECK(strstr(lib.npu_emu_refusal(), "HAP_nmap"));
+    EQUAL(lib.npu_emu_configure("fault", "HAP_mmap=die"), AEE_EBADPARM); // no call of the host
+    EQUAL(lib.npu_emu_configure("fault", "dsp:rpcmem_alloc=die"), AEE_EBADPARM);
     EQUAL(lib.npu_emu_configure("arch", "v99"), AEE_EBADPARM);
     EQUAL(lib.npu_emu_configure("no such key", "1"), AEE_EUNSUPPORTED);
     CHECK(strstr(lib.npu_emu_describe(), "window"));

@@ -87,16 +87,21 @@ static void exit_in_invoke(void) {
     after_death(&q, AEE_ENOSUCH);
 }
 
-static unsigned long long invocations(void) {
-    unsigned long long count = 0;
-    lib.npu_emu_query(CDSP, "invokes", &count);
-    return count;
+static unsigned long long count(const char *name) {
+    unsigned long long value = 0;
+    lib.npu_emu_query(CDSP, name, &value);
+    return value;
+}
+
+static void until(const char *name, unsigned long long more_than) {
+    for (unsigned i = 0; i < KIT_PATIENCE_US / 5000 && count(name) <= more_than; i++) usleep(5000);
+    CHECK(count(name) > more_than);
 }
 
 // Once there were more than |data| invocations, when that is given; what waits has had some time to begin.
 static void *kill_soon(void *data) {
     struct remote_rpc_process_clean_params p = {CDSP};
-    for (unsigned i = 0; data && i < KIT_PATIENCE_US / 5000 && invocations() <= *(unsigned long long *)data; i++)
+    for (unsigned i = 0; data && i < KIT_PATIENCE_US / 5000 && count("invokes") <= *(unsigned long long *)data; i++)
         usleep(5000);
     usleep(100000);
     lib.remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &p, sizeof p);
@@ -119,16 +124,11 @@ static void killed_while_blocked(void) {
 static void killed_while_writing(void) {
     struct kit_queue q = open_watched();
     uint32_t words[2] = {PROBE_PACKET_ECHO, 0};
-    uint64_t left = 1;
     pthread_t thread;
     int full = 0;
     kit_set("fault", "dsp:dspqueue_write@1=hang");
     EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 0), 0);
-    for (unsigned i = 0; i < KIT_PATIENCE_US / 5000 && left; i++) { // once it has that one it reads no other
-        usleep(5000);
-        EQUAL(lib.dspqueue_get_stat(q.queue, DSPQUEUE_STAT_WRITE_QUEUE_PACKETS, &left), 0);
-    }
-    EQUAL(left, 0);
+    until("faults_met", 0); // it reads no other
     for (int i = 0; i < 100000 && !full; i++)
         full = lib.dspqueue_write_noblock(q.queue, 0, 0, NULL, sizeof words, (uint8_t *)words);
     EQUAL(full, AEE_EWOULDBLOCK);
@@ -150,7 +150,7 @@ static void killed_in_invoke(void) {
     struct kit_queue q = open_watched();
     pthread_t thread;
     struct probe_in in = {.value = KIT_PATIENCE_US};
-    unsigned long long before = invocations();
+    unsigned long long before = count("invokes");
     pthread_create(&thread, NULL, kill_soon, &before);
     EQUAL(kit_call(q.handle, PROBE_SLEEP, &in, NULL), (int)0x8000040Du);
     pthread_join(thread, NULL);
@@ -189,10 +189,40 @@ static void faults_in_queue(void) {
     kit_set("fault", "dsp:dspqueue_write@1=hang");
     EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 0), 0);
     EQUAL(kit_receive(&q, words, 50000), AEE_EEXPIRED);
+    until("faults_met", 0);
     kit_set("fault", "off");
     EQUAL(kit_receive(&q, words, 50000), AEE_EEXPIRED); // hung for good
     kill_soon(NULL);
     after_death(&q, AEE_ENOSUCH);
+}
+
+// What a device's watchdog does, whoever hangs: the DSP restarts, and the other session with it. What only waits, and
+// what is slow but comes on, goes on.
+static void watchdog(void) {
+    static const char *const hangs[] = {"dsp3:dspqueue_read@1=hang", "dsp3:dspqueue_write@1=hang",
+                                        "dsp3:invoke@1=hang"};
+    kit_set("watchdog", "400");
+    for (unsigned i = 0; i < 3; i++) {
+        struct kit_queue q = open_watched();
+        remote_handle64 other = kit_open(1);
+        struct probe_in idle = {.value = 600000};
+        statuses[FASTRPC_DSP_SSR] = 0;
+        usleep(600000); // nothing in hand
+        EQUAL(kit_call(q.handle, PROBE_CLOSES, NULL, NULL), 0);
+        idle.flags = 1;
+        EQUAL(kit_call(q.handle, PROBE_SLEEP, &idle, NULL), 0); // in steps
+        kit_set("fault", hangs[i]);
+        if (i < 2)
+            EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 0), 0);
+        else
+            EQUAL(kit_call(q.handle, PROBE_CLOSES, NULL, NULL), AEE_ECONNRESET);
+        EQUAL(wait_for(&statuses[FASTRPC_DSP_SSR], 2), 2);
+        kit_set("fault", "off");
+        EQUAL(kit_call(other, PROBE_CLOSES, NULL, NULL), AEE_ECONNRESET);
+        kit_close(other);
+        after_death(&q, AEE_ECONNRESET);
+    }
+    kit_set("watchdog", "0");
 }
 
 static void mapping_fails(void) {
@@ -329,6 +359,7 @@ const struct row kit_rows_death[] = {{"death: exception while a queue read waits
                                      {"death: killed during an invocation", killed_in_invoke},
                                      {"death: restart of the whole DSP", restart},
                                      {"death: faults at the n-th packet, hang", faults_in_queue},
+                                     {"death: by the watchdog", watchdog},
                                      {"death: mapping failures", mapping_fails},
                                      {"death: mappings go with their process", mappings_after_death},
                                      {"death: of the host process", dies_with_host},

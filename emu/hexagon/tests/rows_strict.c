@@ -185,6 +185,22 @@ static void switches(void) {
     finish();
 }
 
+// Transfers go past the cache, also where nothing else about them is strict.
+static void past_the_cache(void) {
+    struct device d;
+    if (!begin()) return;
+    kit_set("strict", "0");
+    kit_set("cache", "1");
+    start(&d, 0);
+    memory[2 * 32] = 9;
+    EQUAL(run(&d, STRICT_DMA_LOAD, 2, 0), 0);
+    EQUAL(d.out.value, 9);
+    EQUAL(run(&d, STRICT_DMA_STORE, 2, 5), 0);
+    EQUAL(memory[2 * 32], 5);
+    end(&d);
+    finish();
+}
+
 // Lines of 64 bytes: a program that keeps 128 does half of it.
 static void lines(void) {
     struct device d;
@@ -289,6 +305,7 @@ const struct row kit_rows_strict[] = {{"strict: each wrong by its name", all_wro
                                       {"strict: goes on when told to", goes_on},
                                       {"strict: scalars in VTCM are counted", scalars},
                                       {"strict: each switch alone", switches},
+                                      {"strict: DMA with a cache alone", past_the_cache},
                                       {"strict: lines of 64 bytes", lines},
                                       {"strict: two devices store to one line", store_and_store},
                                       {"strict: two devices write one line by DMA", dma_and_dma},

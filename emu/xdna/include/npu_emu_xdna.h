@@ -27,6 +27,10 @@ typedef const struct npu_emu_xdna_calls *npu_emu_xdna_calls_fn(void);
 // key, EINVAL for a value that the key doesn't take.
 typedef int npu_emu_xdna_configure_fn(const char *key, const char *value);
 
+// Why npu_emu_xdna_configure refused the last value, one line; "" when there is no more to say than that. Static, until
+// the next call of it.
+typedef const char *npu_emu_xdna_refusal_fn(void);
+
 // One line per key, "key  values  default: what it does"; a static string.
 typedef const char *npu_emu_xdna_describe_fn(void);
 
@@ -38,6 +42,7 @@ typedef int npu_emu_xdna_query_fn(const char *name, unsigned long long *value);
 const struct npu_emu_xdna_calls *npu_emu_xdna_calls(void);
 int npu_emu_xdna_configure(const char *key, const char *value);
 const char *npu_emu_xdna_describe(void);
+const char *npu_emu_xdna_refusal(void);
 int npu_emu_xdna_query(const char *name, unsigned long long *value);
 
 #ifdef __cplusplus

@@ -2,6 +2,7 @@
 #include "emu_xdna.h"
 #include "npu_emu_xdna.h"
 #include "numbers.h"
+#include "setting.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -114,26 +115,15 @@ EMU_API const char *npu_emu_xdna_describe(void) {
            "device       path                npu-emu-xdna-device beside this library\n"
            "fault        rules               none: name[@n[+]]=action joined by ';', off clears them\n"
            "  names      open version create_hwctx destroy_hwctx config_hwctx create_bo get_bo_info sync_bo exec_cmd\n"
-           "             wait get_info gem_close mmap, and cmd: the n-th command that the device gets\n"
+           "             wait wait_cmd get_info gem_close mmap, and cmd: the n-th command that the device gets\n"
            "  actions    code:ERRNO (0: does nothing and succeeds), for cmd code:STATE without running it; delay:US; "
            "die;\n"
            "             for cmd also hang, restart (its context is lost), short:ROWS (writes only so many rows)\n";
 }
 
 static int set_number(const struct key *key, const char *value, char *field) {
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(value, &end, 0);
-    if (end == value || *value == '-') return EINVAL;
-    static const char units[] = "KMG";
-    const char *unit = key->kind == NUMBER64 && *end ? strchr(units, *end) : NULL;
-    if (unit) {
-        unsigned shift = 10 * (unsigned)(unit - units + 1);
-        if (number >> (64 - shift)) return EINVAL;
-        number <<= shift;
-        end++;
-    }
-    if (errno || *end || number < key->least || number > key->most) return EINVAL;
+    uint64_t number;
+    if (!emu_setting_number(value, key->kind == NUMBER64, key->least, key->most, &number)) return EINVAL;
     if (key->kind == NUMBER64)
         *(uint64_t *)(void *)field = number;
     else if (key->kind == SWITCH)
@@ -150,9 +140,19 @@ static int set_firmware(const char *value) {
     return 0;
 }
 
+static const struct emu_fault_names fault_names = {
+    .host = {"open", "version", "create_hwctx", "destroy_hwctx", "config_hwctx", "create_bo", "get_bo_info", "sync_bo",
+             "exec_cmd", "wait", "wait_cmd", "get_info", "gem_close", "mmap", "cmd"}};
+
 static int set_fault(const char *value) {
     struct emu_faults faults = {.count = 0};
-    if (strcmp(value, "off") && emu_faults_parse(&faults, value, EMU_FAULT_HOST)) return EINVAL;
+    char unknown[EMU_FAULT_NAME_BYTES];
+    if (!strcmp(value, "off")) value = "";
+    if (emu_faults_parse(&faults, value, EMU_FAULT_HOST)) return EINVAL;
+    if (emu_faults_unknown(value, &fault_names, unknown)) {
+        emu_setting_refuse("there is no call %s", unknown);
+        return EINVAL;
+    }
     emu.faults = faults;
     return 0;
 }
@@ -195,10 +195,15 @@ EMU_API int npu_emu_xdna_configure(const char *key, const char *value) {
     int result = ENOENT;
     if (!key || !value) return EINVAL;
     emu_lock();
+    emu_setting_refuse("%s", "");
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!strcmp(keys[i].name, key)) result = set(&keys[i], value);
     emu_unlock();
     return result;
+}
+
+EMU_API const char *npu_emu_xdna_refusal(void) {
+    return emu_setting_refusal();
 }
 
 static const char *const counters[EMU_COUNTERS] = {[EMU_COMMANDS] = "commands",

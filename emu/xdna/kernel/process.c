@@ -1,14 +1,12 @@
 // Starting the device process, hearing what it says, and its end. The monitor thread spawns the process, reads its
 // answers and runs the watchdog. The process ends when its socket does, so also when this process is killed.
 #include "emu_xdna.h"
+#include "child.h"
 #include "message.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,41 +14,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
-static void device_path(const struct emu_file *f, char *path, size_t bytes) {
-    Dl_info info;
-    const char *slash = NULL;
-    if (*f->settings.device) {
-        snprintf(path, bytes, "%s", f->settings.device);
-        return;
-    }
-    if (dladdr((void *)(uintptr_t)&emu_process_start, &info) && info.dli_fname) slash = strrchr(info.dli_fname, '/');
-    snprintf(path, bytes, "%.*snpu-emu-xdna-device", slash ? (int)(slash - info.dli_fname + 1) : 0,
-             slash ? info.dli_fname : "");
-}
-
 static int spawn(struct emu_file *f, pid_t *pid) {
     char path[1024], *argv[] = {path, NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t none;
-    device_path(f, path, sizeof path);
-    sigemptyset(&none);
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setsigmask(&attr, &none);
-    // A group of its own: Ctrl-C on a terminal is for the host, which decides what becomes of its device.
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, f->child_socket, EMU_XDNA_SOCKET);
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-    posix_spawn_file_actions_addclosefrom_np(&files, EMU_XDNA_SOCKET + 1);
-#endif
-    int result = posix_spawn(pid, path, &files, &attr, argv, environ);
+    if (*f->settings.device)
+        snprintf(path, sizeof path, "%s", f->settings.device);
+    else
+        emu_child_beside((void *)(uintptr_t)&emu_process_start, "npu-emu-xdna-device", path, sizeof path);
+    _Static_assert(EMU_XDNA_SOCKET == 3, "the first of a child");
+    int result = emu_child_start(path, false, argv, &f->child_socket, 1, pid);
     if (result) fprintf(stderr, "npu-emu: can't start %s: %s\n", path, strerror(result));
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&files);
     return result;
 }
 
@@ -127,11 +99,7 @@ static int greet(struct emu_file *f) {
 }
 
 static int start_monitor(struct emu_file *f) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&f->monitor, NULL, run_monitor, f);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = emu_child_thread(&f->monitor, run_monitor, f);
     if (error) return error;
     while (!f->started) emu_wait(UINT64_MAX / 2);
     return 0;
@@ -140,8 +108,7 @@ static int start_monitor(struct emu_file *f) {
 int emu_process_start(struct emu_file *f) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) return errno;
-    // Above the descriptor that the child gets, or dup2 would leave close-on-exec set.
-    f->child_socket = fcntl(pair[1], F_DUPFD_CLOEXEC, 16);
+    f->child_socket = emu_child_file(pair[1]);
     close(pair[1]);
     f->socket = pair[0];
     f->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -93,28 +93,30 @@ static npu_status resolve(npu_hex_driver *d, npu_error *err) {
     return NPU_OK;
 }
 
-static npu_status configure(npu_emu_configure_fn *fn, const char *setting, npu_error *err) {
-    return npu_emu_set(fn, setting, AEE_EUNSUPPORTED, "hexagon.emu_setting", err);
+static npu_status configure(const npu_hex_driver *d, const char *setting, npu_error *err) {
+    npu_emu_configure_fn *set;
+    npu_emu_refusal_fn *why;
+    *(void **)&set = dlsym(d->library, "npu_emu_configure");
+    *(void **)&why = dlsym(d->library, "npu_emu_refusal");
+    if (!set) return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_symbol", "%s has no symbol npu_emu_configure", d->path);
+    return npu_emu_set(set, why, setting, AEE_EUNSUPPORTED, "hexagon.emu_setting", err);
 }
 
 /* The emulator's own defaults, then where NPU programs are, then the driver's and the user's settings. */
 static npu_status configure_all(npu_hex_driver *d, const char *const driver[3], const char *kernels_dir,
                                 const npu_target_params *params, npu_error *err) {
-    npu_emu_configure_fn *fn;
-    *(void **)&fn = dlsym(d->library, "npu_emu_configure");
-    if (!fn) return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_symbol", "%s has no symbol npu_emu_configure", d->path);
     char program[600];
     if (!kernels_dir)
         snprintf(d->programs, sizeof d->programs, "%.*s", (int)(strrchr(d->path, '/') - d->path), d->path);
     snprintf(program, sizeof program, "program=%s", d->programs);
-    NPU_TRY(configure(fn, program, err));
-    for (unsigned i = 0; driver[i]; i++) NPU_TRY(configure(fn, driver[i], err));
+    NPU_TRY(configure(d, program, err));
+    for (unsigned i = 0; driver[i]; i++) NPU_TRY(configure(d, driver[i], err));
     if (params->arch) {
         char arch[64];
         snprintf(arch, sizeof arch, "arch=%s", params->arch);
-        NPU_TRY(configure(fn, arch, err));
+        NPU_TRY(configure(d, arch, err));
     }
-    for (const char *const *s = params->emu; s && *s; s++) NPU_TRY(configure(fn, *s, err));
+    for (const char *const *s = params->emu; s && *s; s++) NPU_TRY(configure(d, *s, err));
     npu_emu_query_fn *query;
     unsigned long long window;
     *(void **)&d->violation = dlsym(d->library, "npu_emu_violation");

@@ -161,6 +161,11 @@ npu_status npu_hex_result(npu_hex_session *s, uint64_t sequence, uint32_t *code,
     *code = a->code;
     if (a->code == NPU_WIRE_OK) return NPU_OK;
     if (a->code == NPU_WIRE_DMA_FAILED) lose(s, NPU_DEVICE_LOST);
+    if (a->code == NPU_WIRE_MAP_FAILED && a->op < 0)
+        return npu_fail(err, codes[a->code].status, codes[a->code].name,
+                        "%s: buffer %u of a batch: %s; all of a batch's buffers must be there at once: its address "
+                        "space or its number of mappings is too small (emulated: --emu window=, slots=)",
+                        s->name, a->index, codes[a->code].text);
     return npu_fail(err, codes[a->code].status, codes[a->code].name, "%s, op %d, item %u: %s", s->name, a->op, a->index,
                     codes[a->code].text);
 }

@@ -48,21 +48,20 @@ static npu_status symbol(void *library, const char *name, void **out, npu_error 
     return npu_fail(err, NPU_NO_DEVICE, "xdna.no_device", "driver emu: libnpu-emu-xdna.so has no symbol %s", name);
 }
 
-static npu_status configure(npu_emu_xdna_configure_fn *fn, const char *setting, npu_error *err) {
-    return npu_emu_set(fn, setting, ENOENT, "xdna.emu_setting", err);
-}
-
 static npu_status emulated(const npu_xdna_params *params, npu_xdna_driver *out, npu_error *err) {
     void *library;
     npu_emu_xdna_calls_fn *calls;
     npu_emu_xdna_configure_fn *set;
+    npu_emu_xdna_refusal_fn *why;
     npu_emu_xdna_query_fn *query;
     unsigned long long locked = 0;
     NPU_TRY(open_library(&library, err));
     NPU_TRY(symbol(library, "npu_emu_xdna_calls", (void **)&calls, err));
     NPU_TRY(symbol(library, "npu_emu_xdna_configure", (void **)&set, err));
+    NPU_TRY(symbol(library, "npu_emu_xdna_refusal", (void **)&why, err));
     NPU_TRY(symbol(library, "npu_emu_xdna_query", (void **)&query, err));
-    for (const char *const *s = params->emu; s && *s; s++) NPU_TRY(configure(set, *s, err));
+    for (const char *const *s = params->emu; s && *s; s++)
+        NPU_TRY(npu_emu_set(set, why, *s, ENOENT, "xdna.emu_setting", err));
     const struct npu_emu_xdna_calls *c = calls();
     out->sys = (npu_xdna_sys){c->open, c->close, c->ioctl, c->mmap, c->munmap};
     out->shared = !query("lock", &locked) && locked;

@@ -62,13 +62,18 @@ static int read_side(char **name, int64_t *side) {
     return *digits ? read_number(digits, side) : 0;
 }
 
-static int read_rule(char *text, int side, struct emu_faults *faults) {
-    struct emu_fault_rule rule = {0};
+static int read_any(char *text, struct emu_fault_rule *rule, int64_t *side) {
     char *equals = strchr(text, '=');
-    int64_t for_side;
+    *rule = (struct emu_fault_rule){.at = 0};
     if (!equals) return -1;
     *equals = 0;
-    if (read_action(equals + 1, &rule) || read_side(&text, &for_side) || read_place(text, &rule)) return -1;
+    return read_action(equals + 1, rule) || read_side(&text, side) || read_place(text, rule) ? -1 : 0;
+}
+
+static int read_rule(char *text, int side, struct emu_faults *faults) {
+    struct emu_fault_rule rule;
+    int64_t for_side;
+    if (read_any(text, &rule, &for_side)) return -1;
     if (for_side == INT32_MAX ? side == EMU_FAULT_HOST : for_side != side) return 0;
     if (faults->count == EMU_FAULT_RULES) return -1;
     faults->rules[faults->count++] = rule;
@@ -83,6 +88,25 @@ int emu_faults_parse(struct emu_faults *faults, const char *text, int side) {
     free(copy);
     if (!result) *faults = read;
     return result;
+}
+
+static bool has_name(const char *const *list, const char *name) {
+    while (*list && strcmp(*list, name)) list++;
+    return *list;
+}
+
+bool emu_faults_unknown(const char *text, const struct emu_fault_names *names, char unknown[EMU_FAULT_NAME_BYTES]) {
+    char *copy = strdup(text), *rest = copy, *next;
+    bool found = false;
+    while (copy && !found && (next = strtok_r(rest, ";", &rest))) {
+        struct emu_fault_rule rule;
+        int64_t side;
+        if (read_any(next, &rule, &side)) continue;
+        found = !has_name(side == EMU_FAULT_HOST ? names->host : names->dsp, rule.name);
+        memcpy(unknown, rule.name, sizeof rule.name);
+    }
+    free(copy);
+    return found;
 }
 
 enum emu_fault_action emu_faults_meet(struct emu_faults *faults, const char *name, int64_t *value) {

@@ -5,12 +5,13 @@
 //   hang          the call never returns
 //   die           the NPU process is killed as by an exception
 //   exit          the NPU process ends by itself
-//   restart       the whole DSP restarts: every session ends
+//   restart       the whole DSP restarts: every session of it ends
 //   short         (name dma) only the first half of the bytes moves; short:N (XDNA, name cmd) only N rows
 // "dsp:name" counts calls in the NPU process, "dspN:name" only in that of effective domain N; others are host calls.
 #ifndef EMU_COMMON_FAULTS_H
 #define EMU_COMMON_FAULTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum emu_fault_action {
@@ -24,11 +25,13 @@ enum emu_fault_action {
     EMU_FAULT_SHORT,
 };
 
-#define EMU_FAULT_RULES 32
-#define EMU_FAULT_HOST  (-1)
+#define EMU_FAULT_RULES      32
+#define EMU_FAULT_HOST       (-1)
+#define EMU_FAULT_NAME_BYTES 48
+#define EMU_FAULT_NAMES      32
 
 struct emu_fault_rule {
-    char name[48];
+    char name[EMU_FAULT_NAME_BYTES];
     uint32_t at;
     uint32_t seen;
     int from_there_on;
@@ -44,6 +47,14 @@ struct emu_faults {
 // Takes the rules for |side| (EMU_FAULT_HOST or an effective domain id) out of |text|; rules of the other side are only
 // checked. 0, or -1 when a rule can't be read (nothing is taken then).
 int emu_faults_parse(struct emu_faults *faults, const char *text, int side);
+// What can be named: calls of the host, and what counts in an NPU process. Each list ends with NULL.
+struct emu_fault_names {
+    const char *host[EMU_FAULT_NAMES], *dsp[EMU_FAULT_NAMES];
+};
+
+// Whether a rule of |text|, which emu_faults_parse takes, names something that is not in |names|: that goes to
+// |unknown|.
+bool emu_faults_unknown(const char *text, const struct emu_fault_names *names, char unknown[EMU_FAULT_NAME_BYTES]);
 // Counts a call and returns the action for it. The caller locks.
 enum emu_fault_action emu_faults_meet(struct emu_faults *faults, const char *name, int64_t *value);
 
