@@ -5,27 +5,15 @@
  *
  * Usage: optest_matmul [seed]
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdatomic.h>
 
 #include "base/cpu.h"
 #include "quant/quant.h"
+#include "support/optest.h"
 #include "target/host/host_op.h"
 #include "wire/half.h"
 
 enum { GUARD = 64, MAX_WEIGHTS = 4 };
-
-static uint64_t random_state;
-
-static uint32_t random32(void) {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(random_state >> 32);
-}
-
-static float random_float(void) {
-    return (float)(int32_t)random32() * 0x1p-31f;
-}
 
 typedef struct shape {
     uint32_t type, k, m, outer, n_weights, n[MAX_WEIGHTS];
@@ -42,13 +30,6 @@ typedef struct bed {
     uint32_t n_tensors;
 } bed;
 
-static void *need(uint64_t bytes) {
-    void *p = aligned_alloc(128, (bytes + 127) / 128 * 128 + 128);
-    if (!p) exit(2);
-    memset(p, 0xA5, (bytes + 127) / 128 * 128 + 128);
-    return p;
-}
-
 /* Adds a tensor whose memory ends with the last element, so that sanitizers see reads behind it. */
 static uint16_t add(bed *b, uint32_t type, const uint32_t ne[4], uint64_t row_bytes, uint64_t nb0, uint64_t guard) {
     uint16_t i = (uint16_t)b->n_tensors++;
@@ -56,9 +37,7 @@ static uint16_t add(bed *b, uint32_t type, const uint32_t ne[4], uint64_t row_by
     *t = (npu_tensor){.type = (uint8_t)type, .nb = {nb0, row_bytes, row_bytes * ne[1], row_bytes * ne[1] * ne[2]}};
     memcpy(t->ne, ne, sizeof t->ne);
     b->bytes[i] = row_bytes * ne[1] * ne[2] * ne[3] + 2 * guard;
-    b->data[i] = malloc(b->bytes[i]);
-    if (!b->data[i]) exit(2);
-    memset(b->data[i], 0x5A, b->bytes[i]);
+    b->data[i] = optest_memory(b->bytes[i], 0x5A);
     t->offset = guard;
     return i;
 }
@@ -68,7 +47,7 @@ static void fill_weights(const npu_format *f, uint8_t *p, uint64_t blocks, int w
     float values[256];
     for (uint64_t b = 0; b < blocks; b++, p += f->block_bytes) {
         for (int good = 0; !good;) {
-            for (uint32_t i = 0; i < f->block_bytes; i++) p[i] = (uint8_t)(random32() >> 24);
+            optest_fill(p, f->block_bytes);
             good = 1;
             if (wild) break;
             npu_quant_of(f->type)->dequant(p, values, f->block_values);
@@ -81,8 +60,8 @@ static void fill_x(float *x, uint64_t n, int wild) {
     static const uint32_t odd[] = {0x7FC00000, 0x7F800000, 0xFF800000, 1,
                                    0x80000000, 0x0D7FFFFF, 0x0D800000, 0x7F7FFFFF};
     for (uint64_t i = 0; i < n; i++) {
-        x[i] = random_float() * (float)(1 << i / 32 % 8);
-        if (wild && random32() % 97 == 0) x[i] = npu_bits_float(odd[random32() % 8]);
+        x[i] = optest_float() * (float)(1 << i / 32 % 8);
+        if (wild && optest_random() % 97 == 0) x[i] = npu_bits_float(odd[optest_random() % 8]);
         if (wild && i / 32 % 5 == 1) x[i] = 0;
         if (wild && i / 32 % 5 == 2) x[i] *= 0x1p-99f;
         if (wild && i / 32 % 5 == 3) x[i] *= 0x1p-140f;
@@ -122,6 +101,7 @@ typedef struct job {
     uint8_t *scratch;
     uint64_t scratch_bytes;
     const uint8_t *packed[NPU_OP_SRCS];
+    atomic_int failures;
 } job;
 
 static npu_host_operand operand(const bed *b, uint16_t i) {
@@ -138,7 +118,7 @@ static void run_one(void *context, unsigned ith, unsigned nth) {
     for (int i = 0; i < NPU_OP_SRCS; i++) call.src[i] = operand(j->b, j->b->op.src[i]);
     for (int i = 0; i < NPU_OP_DSTS; i++) call.dst[i] = operand(j->b, j->b->op.dst[i]);
     npu_error err;
-    if (j->variant->run(&call, &err) != NPU_OK) exit(2);
+    if (j->variant->run(&call, &err) != NPU_OK) j->failures++;
 }
 
 /* The weights of |j| as the variant packs them, in two goes and in memory that ends with them. */
@@ -150,8 +130,7 @@ static void pack(const bed *b, job *j, uint8_t **copies) {
         npu_host_operand w = operand(b, b->op.src[1 + i]);
         uint64_t bytes = p->bytes(&w.t, j->mode), parts = p->parts(&w.t);
         if (!bytes) continue;
-        if (!(copies[i] = malloc(bytes))) exit(2);
-        memset(copies[i], 0xA5, bytes);
+        copies[i] = optest_memory(bytes, OPTEST_POISON);
         p->pack(&w.t, w.data, parts / 2, parts, copies[i]);
         p->pack(&w.t, w.data, 0, parts / 2, copies[i]);
         j->packed[1 + i] = copies[i];
@@ -159,19 +138,15 @@ static void pack(const bed *b, job *j, uint8_t **copies) {
 }
 
 static void run(const bed *b, const npu_host_variant *variant, npu_mode mode, npu_pool *pool, int packed) {
-    job j = {b, variant, mode, pool, NULL, 0, {NULL}};
+    job j = {.b = b, .variant = variant, .mode = mode, .pool = pool};
     uint8_t *copies[MAX_WEIGHTS] = {NULL};
     if (packed) pack(b, &j, copies);
     j.scratch_bytes = variant->scratch(&b->op, b->tensors, mode, npu_pool_threads(pool));
-    j.scratch = need(j.scratch_bytes);
+    j.scratch = optest_guarded(j.scratch_bytes, OPTEST_POISON);
     npu_pool_run(pool, run_one, &j);
-    for (int i = 0; i < 128; i++) {
-        if (j.scratch[(j.scratch_bytes + 127) / 128 * 128 + (uint64_t)i] != 0xA5) {
-            printf("%s wrote behind its scratch\n", variant->name);
-            exit(1);
-        }
-    }
-    free(j.scratch);
+    optest_check(!j.failures, "%s failed", variant->name);
+    optest_check(optest_guards_hold(j.scratch, j.scratch_bytes), "%s wrote outside of its scratch", variant->name);
+    optest_free(j.scratch);
     for (int i = 0; i < MAX_WEIGHTS; i++) free(copies[i]);
 }
 
@@ -180,22 +155,21 @@ static int is_nan(uint32_t bits) {
 }
 
 /* All bytes of the results, guards included. */
-static int same(const bed *b, uint8_t *const *want, const shape *s, const char *name, unsigned threads) {
+static void compare(const bed *b, uint8_t *const *want, const shape *s, const char *name, unsigned threads) {
     for (uint32_t i = 0; i < s->n_weights; i++) {
         uint16_t y = b->op.dst[i];
         const uint32_t *got = (const uint32_t *)b->data[y], *ref = (const uint32_t *)want[i];
         for (uint64_t e = 0; e < b->bytes[y] / 4; e++) {
             if (got[e] == ref[e] || (is_nan(got[e]) && is_nan(ref[e]))) continue;
-            printf("FAIL %s %s mode %d k %u m %u outer %u n[%u] %u wild %d threads %u: word %lld is %08x, not %08x\n",
-                   name, npu_format_name(s->type), (int)s->mode, s->k, s->m, s->outer, i, s->n[i], s->wild, threads,
-                   (long long)e - GUARD / 4, got[e], ref[e]);
-            return 0;
+            optest_check(false,
+                         "%s %s mode %d k %u m %u outer %u n[%u] %u wild %d threads %u: word %lld is %08x, not %08x",
+                         name, npu_format_name(s->type), (int)s->mode, s->k, s->m, s->outer, i, s->n[i], s->wild,
+                         threads, (long long)e - GUARD / 4, got[e], ref[e]);
+            return;
         }
     }
-    return 1;
+    optest_check(true, "%s", name);
 }
-
-static int failures, checks;
 
 static void check(const shape *s, npu_pool *const *pools, int n_pools) {
     bed b;
@@ -205,7 +179,7 @@ static void check(const shape *s, npu_pool *const *pools, int n_pools) {
     run(&b, v, s->mode, pools[0], 0);
     for (uint32_t i = 0; i < s->n_weights; i++) {
         want[i] = b.data[b.op.dst[i]];
-        if (!(b.data[b.op.dst[i]] = malloc(b.bytes[b.op.dst[i]]))) exit(2);
+        b.data[b.op.dst[i]] = optest_memory(b.bytes[b.op.dst[i]], 0);
     }
     uint32_t here = npu_cpu_features();
     for (v++; v->name; v++) {
@@ -214,40 +188,42 @@ static void check(const shape *s, npu_pool *const *pools, int n_pools) {
             npu_pool *pool = pools[p / 2];
             for (uint32_t i = 0; i < s->n_weights; i++) memset(b.data[b.op.dst[i]], 0x5A, b.bytes[b.op.dst[i]]);
             run(&b, v, s->mode, pool, p % 2);
-            failures += !same(&b, want, s, p % 2 ? "packed" : v->name, npu_pool_threads(pool));
-            checks++;
+            compare(&b, want, s, p % 2 ? "packed" : v->name, npu_pool_threads(pool));
         }
     }
     for (uint32_t i = 0; i < s->n_weights; i++) free(want[i]);
     for (uint32_t i = 0; i < b.n_tensors; i++) free(b.data[i]);
 }
 
-int main(int argc, char **argv) {
+static void all(void) {
     static const uint32_t ms[] = {1, 2, 3, 5, 7, 8, 13, 16, 17, 33, 65},
                           ns[] = {1, 7, 15, 16, 17, 31, 33, 48, 100, 130};
     static const uint32_t ks[] = {1, 2, 3, 7, 17, 33}; /* blocks of the format, of 32 values at least */
-    random_state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     npu_pool *pools[2];
     npu_error err;
-    if (npu_pool_create(1, &pools[0], &err) || npu_pool_create(3, &pools[1], &err)) return 2;
+    if (!optest_check(!npu_pool_create(1, &pools[0], &err) && !npu_pool_create(3, &pools[1], &err), "%s", err.text))
+        return;
     const npu_format *f;
     for (uint32_t i = 0; (f = npu_format_at(i)); i++) {
         int is_float = (f->flags & NPU_FORMAT_FLOAT) != 0;
         for (uint32_t t = 0; t < 120; t++) {
-            shape s = {.type = f->type, .m = ms[t % 11], .n_weights = 1 + random32() % 4 / 3 * (random32() % 4)};
+            shape s = {
+                .type = f->type, .m = ms[t % 11], .n_weights = 1 + optest_random() % 4 / 3 * (optest_random() % 4)};
             s.mode = t % 8 == 7 ? NPU_MODE_EXACT : NPU_MODE_DEFAULT;
-            uint32_t blocks = ks[random32() % (f->block_values == 256 ? 4 : 6)];
-            s.k = is_float ? 1 + random32() % 200 : blocks * f->block_values;
-            for (uint32_t w = 0; w < s.n_weights; w++) s.n[w] = ns[random32() % 10];
-            s.biases = random32() % 2;
+            uint32_t blocks = ks[optest_random() % (f->block_values == 256 ? 4 : 6)];
+            s.k = is_float ? 1 + optest_random() % 200 : blocks * f->block_values;
+            for (uint32_t w = 0; w < s.n_weights; w++) s.n[w] = ns[optest_random() % 10];
+            s.biases = optest_random() % 2;
             s.wild = t % 3 == 2;
-            s.pad = random32() % 2 * 3;
-            if (is_float && t % 4 == 3) s.outer = 1 + random32() % 2;
+            s.pad = optest_random() % 2 * 3;
+            if (is_float && t % 4 == 3) s.outer = 1 + optest_random() % 2;
             check(&s, pools, 2);
         }
     }
     npu_pool_destroy(pools[0]);
     npu_pool_destroy(pools[1]);
-    printf("%d of %d checks failed\n", failures, checks);
-    return failures != 0;
+}
+
+int main(int argc, char **argv) {
+    return optest_run(argc, argv, all);
 }
