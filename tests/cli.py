@@ -1,196 +1,22 @@
-"""The command line from outside: exit codes and one-line messages for every kind of wrong use, and what commands print.
+"""The command line from outside: what commands print and write, and that a failed one leaves nothing behind. Wrong use:
+cli_usage.py.
 
   python tests/cli.py
 """
 import json
 import os
 import pathlib
-import platform
 import pty
 import select
 import struct
-import subprocess
-import sys
 import tempfile
 import termios
 import time
 
-from npu_test import NPU, shared
+from cli_expect import CASE, MODEL, expect, finish
+from npu_test import NPU
 
-CASE = shared("refs/a/type-q4_0")
-MODEL = str(CASE / "model.gguf")
 SHORT = str(pathlib.Path(__file__).parent / "cli.cmake")  # a text of a few tokens
-FAILED = 0
-
-
-def expect(code, *args, says="", out=None, stdin=b""):
-    """Runs npu; the exit code and a part of the one line on stderr must be as given."""
-    global FAILED
-    args = [a if isinstance(a, bytes) else str(a) for a in args]
-    done = subprocess.run([NPU, *args], capture_output=True, timeout=60, input=stdin)
-    err = done.stderr.decode(errors="replace")
-    lines = [line for line in err.splitlines() if "error:" in line]
-    problem = None
-    if done.returncode != code:
-        problem = f"exit code {done.returncode}, expected {code}"
-    elif code != 0 and len(lines) != 1:
-        problem = f"{len(lines)} error lines, expected 1"
-    elif says and says not in (lines[0] if code else err):
-        problem = f"does not say {says!r}"
-    elif code != 0 and done.stdout:
-        problem = "printed something on stdout although it failed"
-    elif out is not None and out not in done.stdout.decode(errors="replace"):
-        problem = f"stdout does not hold {out!r}"
-    if problem:
-        FAILED += 1
-        print(f"FAIL npu {' '.join(map(str, args))}: {problem}\n  {err.strip()}")
-    return done.stdout
-
-
-def usage():
-    expect(2, "frobnicate", says="unknown command 'frobnicate'")
-    expect(2, "run", "--no-such-flag", says="unknown flag --no-such-flag")
-    expect(2, "run", "-m", MODEL, "--greedy", "3", says="npu run has no flag --greedy")
-    expect(2, "run", "-m", MODEL, "--arch", "v73", says="npu run has no flag --arch")
-    expect(2, "run", "-m", says="--model needs a value: FILE")
-    expect(2, "run", "-p", "x", says="no model")
-    expect(2, "run", "-m", MODEL, "-p", "x", "-f", "y", says="--prompt and --file contradict")
-    expect(2, "run", "-m", MODEL, "--exact", "--fast", "-p", "x", says="--exact and --fast contradict")
-    expect(2, "run", "-m", MODEL, "--exact", "--npu-target", "hexagon", "-p", "x", says="contradict")
-    expect(2, "run", "-m", MODEL, "--device", "cpu", "--npu-target", "hexagon", "-p", "x", says="contradict")
-    expect(2, "run", "-m", MODEL, "--device", "gpu", "-p", "x", says="--device: 'gpu' is none of auto|cpu|npu")
-    expect(2, "run", "-m", MODEL, "--top-p", "1.5", "-p", "x", says="--top-p: '1.5' is not a number from 0 to 1")
-    expect(2, "run", "-m", MODEL, "--temp", "nan", "-p", "x", says="--temp")
-    expect(2, "run", "-m", MODEL, "-n", "-1", "-p", "x", says="--max-tokens: '-1' is not a whole number")
-    expect(2, "run", "-m", MODEL, "-n", "99999999999999999999", "-p", "x", says="--max-tokens")
-    expect(2, "run", "-m", MODEL, "--ctx", "0", "-p", "x", says="--ctx")
-    expect(2, "run", "-m", MODEL, "-p", "x", "--seed", "9223372036854775808", says="from 0 to 9223372036854775807")
-    expect(2, "run", "-m", MODEL, "--raw=yes", "-p", "x", says="--raw takes no value")
-    expect(2, "run", "-m", MODEL, "--raw", "--system", "x", "-p", "x", says="--raw and --system contradict")
-    expect(2, "run", "-m", MODEL, "--raw", "--template", "x", "-p", "x", says="--raw and --template contradict")
-    for args, says in (
-            (["--mirostat", "3"], "--mirostat has no effect at temperature 0"),
-            (["--mirostat", "3", "--temp", "1", "--top-k", "5"], "--mirostat and --top-k contradict"),
-            (["--mirostat-rate", "1"], "--mirostat-rate has no effect"),
-            (["--penalty-window", "8"], "--penalty-window has no effect"),
-            (["--temp", "1", "--top-p", "0.5", "--samplers", "top-k,temp"], "--top-p has no effect"),
-            (["--repeat-penalty", "-1"], "--repeat-penalty: '-1' is not a number from 0 to 10000"),
-            (["--typical", "2"], "--typical"), (["--logit-bias", "5"], "--logit-bias: '5' is not"),
-            (["--logit-bias", "5:x"], "--logit-bias"), (["--logit-bias", "5:1,"], "--logit-bias")):
-        expect(2, "run", "-m", MODEL, "-p", "x", *args, says=says)
-    expect(2, "chat-template", "-m", MODEL, says="--messages FILE")
-    expect(2, "info", says="npu info needs FILE")
-    expect(2, "info", MODEL, MODEL, says="one operand too many")
-    expect(2, "run", MODEL, says="one operand too many (a model is given with --model FILE)")
-    expect(2, "run", "-m", MODEL, "x", says="'x' is one operand too many")
-    expect(2, "help", "frobnicate", says="unknown command 'frobnicate'")
-    for command in ("run", "gate"):
-        if expect(0, "help", command, out=f"npu {command} ") != expect(0, command, "--help"):
-            raise SystemExit(f"npu help {command} and npu {command} --help differ")
-    expect(2, "logits", "-m", MODEL, "--ids", "1,x", "-o", "/dev/null", says="is not a token id")
-    expect(2, "logits", "-m", MODEL, "--ids", "-5", "-o", "/dev/null", says="is not a token id")
-    expect(2, "logits", "-m", MODEL, "--ids", "", "-o", "/dev/null", says="no token id")
-    expect(2, "logits", "-m", MODEL, "--ids", "1", says="--output")
-    expect(2, "run", "-m", MODEL, "-p", "x", "--emu", "seed=1", says="--emu seed=1 needs --npu-target")
-    expect(2, "run", "-m", MODEL, "-p", "x", "--stop", b"\xa9", says="--stop: string 1 is not valid UTF-8")
-    expect(2, "tokenize", "-m", MODEL, "--ids", "1", says="--ids needs --detokenize")
-    expect(2, "run", "-m", MODEL, "-p", "x", "--stop", "a", "--stop", "", says="--stop: string 2 is empty")
-    logits = ("logits", "-m", MODEL, "--ids", "1", "-o", "/dev/null")
-    expect(2, *logits, "--cpu-level", "nonesuch", says="--cpu-level nonesuch: no such level (levels: ref, ")
-    expect(2, *logits, "--kv", "q3_k", says="--kv: 'q3_k' is none of f16|f32|q8_0")
-    expect(2, *logits, "--kv", "f1", says="--kv: 'f1' is none of f16|f32|q8_0")
-    expect(2, "eval", "-m", MODEL, "--text", "x", "--against", "", says="--against: '' is none of exact|cpu")
-    for ids, says in (("1,,2", "no token id after comma 1"), ("1, 2 ,", "no token id after comma 2"), (",1", "',1' is not")):
-        expect(2, "logits", "-m", MODEL, "--ids", ids, "-o", "/dev/null", says=says)
-    expect(0, "logits", "-m", MODEL, "--ids", " 1 , 2\n3 ", "-o", "/dev/null")
-    for command, flag in (("run", "--model"), ("run", "--file"), ("run", "--template"), ("run", "--json-schema"),
-                          ("run", "--trace"), ("run", "--plan"), ("run", "--kernels"),
-                          ("run", "--driver"), ("run", "--cpu-level"), ("logits", "--output"), ("eval", "--text"),
-                          ("chat-template", "--messages"), ("plan", "--arch"), ("plan", "--diff"), ("conform", "--op"),
-                          ("conform", "--type")):
-        expect(2, command, flag, "", says=f"{flag}: an empty value is no ")
-        expect(2, command, f"{flag}=", says=f"{flag}: an empty value is no ")
-    for command, *flag in (("run", "--model", "a", "-m", "b"), ("run", "-p", "a", "--prompt=b"), ("run", "--ctx", "9", "--ctx=9"),
-                           ("run", "--temp=1", "--temp", "2"), ("run", "--device", "cpu", "--device", "npu"),
-                           ("logits", "-o", "a", "-o", "a"), ("bench", "-r", "1", "--runs", "2")):
-        expect(2, command, *flag, says="given more than once")
-    expect(2, "info", "", says="operand 1 is empty")
-    expect(2, "plan", "--diff", "a", "", says="operand 1 is empty")
-    for flag in (["-m", MODEL], ["--prompt-tokens", "1"], ["--gen-tokens", "1"], ["--depth", "1"], ["--ctx", "9"],
-                 ["--json-schema", "x"], ["--host-cost"], ["--plan", "x"], ["--no-fallback"], ["--prefill-rows", "1"],
-                 ["--kv", "f32"], ["--exact"], ["--fast"], ["--profile"], ["--trace", "x"]):
-        expect(2, "bench", "--ops", "gemv", *flag, says="has no effect with --ops")
-        expect(2, "bench", "--repack", *flag, says="has no effect with --repack")
-    expect(2, "bench", "--repack", "--npu-target", "hexagon", "--driver", "sim", says="--driver has no effect with --repack")
-    expect(2, "bench", "--repack", "--ops", "gemv", says="contradict")
-    expect(2, *logits, "--prefill-rows", "4097", says="--prefill-rows: '4097' is not a whole number from 1 to 4096")
-    expect(0, *logits, "--prefill-rows", "4096")
-
-
-def needs_npu():
-    """What only an NPU heeds is refused where there is none, whatever the command."""
-    for flag in (["--kernels", "/x"], ["--timeout", "1"], ["--no-fallback"]):
-        for cpu in ([], ["--device", "cpu"], ["--exact"], ["--device", "auto"]):
-            expect(2, "logits", "-m", MODEL, "--ids", "1", "-o", "/dev/null", *flag, *cpu, says=f"{flag[0]} has no effect")
-    expect(2, "conform", "--timeout", "1", says="--timeout has no effect on the CPU")
-    for cpu in (["--device", "cpu"], ["--exact"]):
-        expect(2, "plan", "-m", MODEL, "--arch", "v73", *cpu, says="--arch has no effect on the CPU")
-    for npu in ([], ["--device", "npu"], ["--npu-target", "hexagon"]):
-        expect(0, "plan", "-m", MODEL, "--arch", "v73", *npu, out="Hexagon v73 (planned)")
-    for flag in (["--kernels", "/x"], ["--timeout", "1"]):
-        expect(2, "plan", "-m", MODEL, "--npu-target", "hexagon", "--driver", "sim", *flag, says=f"{flag[0]} has no effect")
-    expect(2, "run", "-m", MODEL, "-p", "x", "--driver", "sim", says="--driver sim needs --npu-target")
-    for command, flag in (("devices", "--profile"), ("plan", "--trace"), ("devices", "--kernels"), ("devices", "--device"),
-                          ("conform", "--kv"), ("conform", "--plan"), ("conform", "--no-fallback"), ("conform", "--fast")):
-        expect(2, command, flag, says=f"npu {command} has no flag {flag}")
-
-
-def refusals():
-    for command in ("run", "bench", "plan"):
-        expect(3, command, "-m", "/no/such/model", "--npu-target", "nosuch",
-               says="--npu-target nosuch: this build has no such target (compiled: ")
-    expect(3, "run", "-m", MODEL, "--npu-target", "host", "-p", "x", says="--npu-target host: this build has no such target")
-    expect(3, "run", "-m", MODEL, "--npu-target", "null", "-p", "x", says="--npu-target null: this build has no such target")
-    expect(1, "run", "-m", "/no/such/model", "-p", "x", says="/no/such/model")
-    expect(3, "logits", "-m", MODEL, "--ids", "320", "-o", "/dev/null", says="320")
-    expect(3, "logits", "-m", MODEL, "--ids", "1,2,3,4,5", "--ctx", "3", "--greedy", "1", says="3")
-    expect(3, "logits", "-m", MODEL, "--ids", "1,2", "--ctx", "3", "--greedy", "3", "-o", "/dev/null",
-           says="2 tokens and 3 greedy ones need 4 positions, the context has 3")
-    expect(0, "run", "-m", MODEL, "-p", "x", "--npu-target", "hexagon", "--driver", "sim", "--emu", "help")
-    expect(0, "run", "-m", MODEL, "-p", "x", "--raw", "--time-limit", "0", says="answer 0 tokens; --time-limit reached]")
-    expect(0, "run", "-m", MODEL, "-p", "xy", "--raw", "-n", "1", says="answer 1 token; --max-tokens reached]")
-    expect(0, "run", "-m", MODEL, "-p", "xy", "--raw", "-n", "2", says="answer 2 tokens, ")
-    missing = "neon" if platform.machine() == "x86_64" else "avx2"
-    expect(3, "logits", "-m", MODEL, "--ids", "1", "--cpu-level", missing, "-o", "/dev/null", says="this machine lacks it")
-    expect(3, "run", "-m", MODEL, "-p", "x", "--plan", "/", says="/ is a directory, not a plan [plan.directory]")
-    expect(3, "run", "-m", MODEL, "-p", "x", "--system", "y", says="the model has no chat template [chat.none]")
-    with tempfile.TemporaryDirectory() as d:
-        messages = pathlib.Path(d) / "m.json"
-        messages.write_text('[{"role": "user", "content": "x"}]')
-        expect(3, "chat-template", "-m", MODEL, "--messages", messages, says="the model has no chat template [chat.none]")
-    for command in ("run", "plan", "devices", "conform"):
-        for where in ([], ["--npu-target", "hexagon"], ["--npu-target", "hexagon", "--driver", "sim"]):
-            expect(0, command, "--emu", "help", *where, out="window ")
-    expect(3, "run", "-m", MODEL, "-p", "x", "--samplers", "top-q", says="\"top-q\" is no step")
-    expect(3, "run", "-m", MODEL, "-p", "x", "--logit-bias", "320:1", says="logit bias for token 320: there are 320")
-    expect(1, "logits", "-m", MODEL, "--ids", "1", "-o", "/no/such/dir/x", says="/no/such/dir/x")
-    expect(1, "logits", "-m", MODEL, "--ids", "@/no/such/ids", "-o", "/dev/null", says="/no/such/ids")
-
-
-def limits():
-    """What is over a limit is refused, by its size where that is enough."""
-    with tempfile.TemporaryDirectory() as d:
-        text, spaces = pathlib.Path(d) / "t", pathlib.Path(d) / "spaces"
-        text.write_bytes(b"word " * 20_000_000)
-        for raw in ([], ["--raw"]):
-            expect(3, "run", "-m", MODEL, "--ctx", "64", "-f", text, *raw, says="the prompt has 100000000 bytes; the context")
-        spaces.write_bytes(b" " * 2_000_000)
-        expect(3, "run", "-m", MODEL, "--ctx", "64", "--raw", "-f", spaces, says="tokens, the context has room for 64 (--ctx)")
-        messages, template = pathlib.Path(d) / "m.json", pathlib.Path(d) / "t.jinja"
-        messages.write_text('[{"role": "user", "content": "x"}]')
-        for source in ("{% for i in range(1000000000) %}x{% endfor %}", "{{ 'x' * 1000000000 }}", "x" * 17_000_000):
-            template.write_text(source)
-            expect(3, "chat-template", "-m", MODEL, "--messages", messages, "--template", template, says="[chat.limit]")
 
 
 def plans():
@@ -402,10 +228,6 @@ def terminal():
 
 
 def main():
-    usage()
-    needs_npu()
-    refusals()
-    limits()
     plans()
     prints()
     figures()
@@ -417,9 +239,8 @@ def main():
     names()
     own_model()
     terminal()
-    print(f"{FAILED} failed")
-    return 1 if FAILED else 0
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

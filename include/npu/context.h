@@ -95,6 +95,11 @@ typedef struct npu_row {
  * grow beyond ctx, both numbers named; "decode.too_many_logits"), CANCELLED, or what the target says. */
 NPU_API npu_status npu_decode(npu_context *context, const npu_row *rows, uint32_t n, npu_error *err);
 
+/* Off at first. Called by calls of npu_decode and npu_decode_each with more than one row, from their thread: before
+ * each step with the number of rows |done| of |n|, and with both equal at the end of one that succeeds. NULL = off. */
+typedef void npu_decode_progress_fn(void *user, uint32_t done, uint32_t n);
+NPU_API void npu_context_decode_progress(npu_context *context, npu_decode_progress_fn *fn, void *user);
+
 /* The logits of the |i|-th row of the last npu_decode that asked for them: n_vocab floats, valid until the next call.
  * NULL if there is none. A row that holds a NaN or infinity made npu_decode fail ("decode.not_finite"). */
 NPU_API const float *npu_logits(const npu_context *context, uint32_t i);

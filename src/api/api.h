@@ -23,7 +23,9 @@ struct npu_context {
     npu_target *host, *device;
     npu_plan *plan;
     npu_executor *executor;
-    npu_trace *trace;    /* NULL = none */
+    npu_trace *trace; /* NULL = none */
+    npu_decode_progress_fn *progress;
+    void *progress_user;
     const float *logits; /* of the last npu_decode */
     uint32_t n_logits;
     float *kept; /* logits of earlier steps of one npu_decode, max_logits rows */

@@ -206,6 +206,34 @@ static void logits_come_for_the_rows_that_asked(void **state) {
     assert_int_equal(npu_seq_length(f->context, 0), 5);
 }
 
+typedef struct told {
+    uint32_t done[8], n, calls;
+} told;
+
+static void tell(void *user, uint32_t done, uint32_t n) {
+    told *t = user;
+    if (t->calls < 8) t->done[t->calls] = done;
+    t->n = n;
+    t->calls++;
+}
+
+static void steps_are_told(void **state) {
+    fixture *f = *state;
+    npu_error err = {0};
+    float logits[VOCAB];
+    told t = {.n = 0};
+    npu_context_decode_progress(f->context, tell, &t);
+    assert_int_equal(feed(f, 0, 1, 10, logits, &err), NPU_OK); /* steps of 4, 4 and 2 rows */
+    assert_int_equal(t.calls, 4);
+    assert_int_equal(t.n, 10);
+    assert_memory_equal(t.done, ((uint32_t[]){0, 4, 8, 10}), 4 * sizeof(uint32_t));
+    assert_int_equal(feed(f, 0, 1, 1, logits, &err), NPU_OK);
+    assert_int_equal(t.calls, 4); /* nothing of a single row */
+    npu_context_decode_progress(f->context, NULL, NULL);
+    assert_int_equal(feed(f, 0, 1, 5, logits, &err), NPU_OK);
+    assert_int_equal(t.calls, 4);
+}
+
 static void weights_that_are_no_numbers_are_named(void **state) {
     (void)state;
     npu_error err = {0};
@@ -280,6 +308,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_failed_batch_leaves_no_trace, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_context_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(logits_come_for_the_rows_that_asked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(steps_are_told, set_up, tear_down),
         cmocka_unit_test(weights_that_are_no_numbers_are_named),
         cmocka_unit_test_setup_teardown(parameters_are_checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(copies_of_weights_count, set_up, tear_down),

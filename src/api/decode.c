@@ -112,9 +112,14 @@ static npu_status take_logits(decoding *d, unsigned kind, uint32_t n, uint32_t n
     return NPU_OK;
 }
 
+static void tell_progress(const decoding *d) {
+    if (d->c->progress && d->n > 1) d->c->progress(d->c->progress_user, d->done, d->n);
+}
+
 static npu_status run_steps(decoding *d, npu_error *err) {
     const npu_instance *m = &d->c->instance;
     while (d->done < d->n) {
+        tell_progress(d);
         unsigned kind = d->n - d->done <= m->settings.decode_rows ? NPU_GRAPH_DECODE : NPU_GRAPH_PREFILL;
         uint32_t n_out, n = step_rows(d, kind, &n_out);
         d->single_step = n == d->n;
@@ -124,6 +129,7 @@ static npu_status run_steps(decoding *d, npu_error *err) {
         NPU_TRY(take_logits(d, kind, n, n_out, err));
         d->done += n;
     }
+    tell_progress(d);
     return NPU_OK;
 }
 
@@ -141,6 +147,11 @@ static npu_status decode(npu_context *c, const npu_row *rows, uint32_t n, npu_lo
         c->n_logits = 0;
     }
     return status;
+}
+
+void npu_context_decode_progress(npu_context *c, npu_decode_progress_fn *fn, void *user) {
+    c->progress = fn;
+    c->progress_user = user;
 }
 
 npu_status npu_decode(npu_context *c, const npu_row *rows, uint32_t n, npu_error *err) {

@@ -13,6 +13,11 @@ static bool is_utf8(const char *s, size_t n) {
     return cp != UINT32_MAX;
 }
 
+static void show_progress(void *user, uint32_t done, uint32_t n) {
+    const cli_generator *g = user;
+    cli_progress(g->options, "prompt token", done, n);
+}
+
 int cli_generator_open(const cli_options *o, const cli_session *session, bool continues, cli_generator *g) {
     npu_model_info info;
     npu_error err = {0};
@@ -26,6 +31,7 @@ int cli_generator_open(const cli_options *o, const cli_session *session, bool co
         if (!is_utf8(o->stop[n], lengths[n])) return cli_usage("--stop: string %zu is not valid UTF-8", n + 1);
     }
     npu_model_get_info(session->model, &info);
+    npu_context_decode_progress(session->context, show_progress, g);
     int bad = cli_sampler_open(o, info.n_vocab, &g->sampler);
     if (!bad) bad = cli_open_grammar(session->model, o->json_schema, o->json_mode, &g->grammar);
     if (bad) return bad;
@@ -37,6 +43,7 @@ int cli_generator_open(const cli_options *o, const cli_session *session, bool co
 }
 
 void cli_generator_close(cli_generator *g) {
+    if (g->context) npu_context_decode_progress(g->context, NULL, NULL);
     npu_sampler_free(g->sampler);
     npu_detokenizer_free(g->detokenizer);
     npu_stop_free(g->stop);
@@ -52,20 +59,6 @@ static void give(void *context, const char *text, size_t n) {
     if (g->status == NPU_OK) g->status = status;
 }
 
-/* In the pieces that npu_decode would make of it, so that a long prompt, or a slow device, shows. After a failure
- * nothing of them stays. */
-static npu_status compute(cli_generator *g, const npu_row *rows, uint32_t n, npu_error *err) {
-    uint32_t held = npu_seq_length(g->context, 0), most = npu_context_prefill_rows(g->context);
-    npu_status status = NPU_OK;
-    for (uint32_t done = 0; done < n && status == NPU_OK; done += most) {
-        cli_progress(g->options, "prompt token", done, n);
-        status = npu_decode(g->context, rows + done, n - done < most ? n - done : most, err);
-    }
-    cli_progress(g->options, "prompt token", n, n);
-    if (status != NPU_OK) (void)npu_seq_truncate(g->context, 0, held, NULL);
-    return status;
-}
-
 /* Computes what of the prompt is not in the context yet; at least its last token. */
 static npu_status prefill(cli_generator *g, const int32_t *prompt, size_t n, cli_figures *f, npu_error *err) {
     uint32_t ctx = npu_context_ctx(g->context), held = npu_seq_length(g->context, 0), same = 0;
@@ -79,7 +72,8 @@ static npu_status prefill(cli_generator *g, const int32_t *prompt, size_t n, cli
     rows[n - 1].logits = true;
     npu_status status = npu_seq_truncate(g->context, 0, same, err);
     g->tokens.n = same;
-    if (status == NPU_OK) status = compute(g, rows + same, (uint32_t)n - same, err);
+    if (status == NPU_OK) status = npu_decode(g->context, rows + same, (uint32_t)n - same, err);
+    cli_progress(g->options, "prompt token", n, n);
     for (size_t i = same; i < n && status == NPU_OK; i++) {
         npu_sampler_accept(g->sampler, prompt[i]);
         status = npu_token_list_add(&g->tokens, prompt[i], err);
