@@ -130,16 +130,43 @@ static AEEResult queue_read(dspqueue_t q, uint32_t *flags, uint32_t max_buffers,
     return p.n > most ? AEE_EBADPARM : 0;
 }
 
+/* What becomes of buffers and the process, in order: m the NPU program unmaps, u the library does, f memory goes, c the
+ * process ends. */
+static char deeds[64];
+static uint32_t n_deeds;
+
+static void note(char deed) {
+    if (n_deeds < sizeof deeds - 1) deeds[n_deeds++] = deed;
+    deeds[n_deeds] = 0;
+}
+
+static npu_hex_driver real;
+
+static int munmap_noted(int domain, int fd, void *memory, size_t bytes) {
+    note('u');
+    return real.fastrpc_munmap(domain, fd, memory, bytes);
+}
+
+static void free_noted(void *memory) {
+    note('f');
+    real.rpcmem_free(memory);
+}
+
+static int close_noted(remote_handle64 h) {
+    note('c');
+    return real.remote_handle64_close(h);
+}
+
 /* START without a queue: the loopback has none. */
-static int (*real_invoke)(remote_handle64, uint32_t, remote_arg *);
 static int invoke(remote_handle64 h, uint32_t scalars, remote_arg *args) {
     handle = h;
     npu_rpc_start start;
     remote_arg copy = {.buf = {&start, sizeof start}};
-    if (REMOTE_SCALARS_METHOD(scalars) != NPU_RPC_START) return real_invoke(h, scalars, args);
+    if (REMOTE_SCALARS_METHOD(scalars) == NPU_RPC_MUNMAP) note('m');
+    if (REMOTE_SCALARS_METHOD(scalars) != NPU_RPC_START) return real.remote_handle64_invoke(h, scalars, args);
     memcpy(&start, args[0].buf.pv, sizeof start);
     start.queue_id = 0;
-    return real_invoke(h, scalars, &copy);
+    return real.remote_handle64_invoke(h, scalars, &copy);
 }
 
 /* --- sessions --- */
@@ -264,6 +291,74 @@ static void events_must_exist(void **state) {
     npu_hex_session_close(f.session);
 }
 
+/* Answers that did not come, or came out of turn, lose the session; no batch gets another's. */
+static void answers_come_in_order(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t n, which[2]; /* of the answers to a batch that fails and to a sound one */
+    } come[] = {{1, {1, 0}}, {2, {1, 0}}, {2, {0, 0}}};
+    for (size_t i = 0; i < sizeof come / sizeof come[0]; i++) {
+        fixture f = {0};
+        npu_error err = {0};
+        uint64_t first, second;
+        honest = true;
+        open_session(&f);
+        write_image(&f, true);
+        assert_int_equal(submit(&f, false, &first, &err), NPU_OK);
+        write_image(&f, false);
+        assert_int_equal(submit(&f, false, &second, &err), NPU_OK);
+        packet both[2] = {queue[0], queue[1]};
+        for (queued = 0; queued < come[i].n; queued++) queue[queued] = both[come[i].which[queued]];
+        assert_int_equal(npu_hex_wait(f.session, first, &err), come[i].which[0] ? NPU_DEVICE_LOST : NPU_RANGE);
+        assert_int_equal(npu_hex_wait(f.session, second, &err), NPU_DEVICE_LOST);
+        npu_hex_session_close(f.session);
+    }
+}
+
+/* The rings have room for so many answers. */
+static void no_more_than_the_rings_hold(void **state) {
+    (void)state;
+    fixture f = {0};
+    npu_error err = {0};
+    uint64_t sequence = 0;
+    honest = true;
+    open_session(&f);
+    write_image(&f, false);
+    for (int i = 0; i < 2 * QUEUE; i++) {
+        assert_int_equal(submit(&f, false, &sequence, &err), NPU_OK);
+        assert_true(queued <= NPU_HEX_DEPTH);
+    }
+    assert_int_equal(npu_hex_wait(f.session, sequence, &err), NPU_OK);
+    npu_hex_session_close(f.session);
+}
+
+/* A buffer that is given back: the NPU program lets it go before the library does. Of a session that is lost nothing is
+ * given back while its process, which may still write there, is not known to have ended. */
+static void buffers_go_last(void **state) {
+    (void)state;
+    fixture f = {0};
+    npu_error err = {0};
+    uint64_t sequence;
+    honest = true;
+    open_session(&f);
+    n_deeds = 0;
+    npu_hex_buffer_free(f.arena);
+    assert_string_equal(deeds, "muf");
+    assert_int_equal(npu_hex_buffer_alloc(f.session, ARENA, true, &f.arena, &err), NPU_OK);
+    write_image(&f, false);
+    assert_int_equal(submit(&f, false, &sequence, &err), NPU_OK);
+    queue[0].says = 1;
+    n_deeds = 0, deeds[0] = 0;
+    assert_int_equal(npu_hex_wait(f.session, sequence, &err), NPU_DEVICE_LOST);
+    assert_int_equal(submit(&f, false, &sequence, &err), NPU_DEVICE_LOST);
+    npu_hex_buffer_free(f.arena);
+    assert_string_equal(deeds, "");
+    npu_hex_session_close(f.session);
+    assert_int_equal(deeds[0], 'c');
+    assert_int_equal(strspn(deeds + 1, "uf"), strlen(deeds) - 1);
+    assert_true(strlen(deeds) >= 5);
+}
+
 static int setup(void **state) {
     (void)state;
     npu_error err = {0};
@@ -272,7 +367,10 @@ static int setup(void **state) {
         fprintf(stderr, "%s\n", err.text);
         return -1;
     }
-    real_invoke = driver.remote_handle64_invoke;
+    real = driver;
+    driver.fastrpc_munmap = munmap_noted;
+    driver.rpcmem_free = free_noted;
+    driver.remote_handle64_close = close_noted;
     driver.remote_handle64_invoke = invoke;
     driver.dspqueue_create = queue_create;
     driver.dspqueue_export = queue_export;
@@ -283,7 +381,9 @@ static int setup(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(answers_are_not_believed),
-                                       cmocka_unit_test(parts_fail_together), cmocka_unit_test(events_must_exist)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_not_believed),    cmocka_unit_test(parts_fail_together),
+        cmocka_unit_test(events_must_exist),           cmocka_unit_test(answers_come_in_order),
+        cmocka_unit_test(no_more_than_the_rings_hold), cmocka_unit_test(buffers_go_last)};
     return cmocka_run_group_tests(tests, setup, NULL);
 }
