@@ -1,7 +1,8 @@
 /* Speed of the MUL_MAT variants of this machine, next to what the machine can do:
- *     matmul_bench [-c] [-p] [-t THREADS] [-l VARIANT] [-r RUNS] [-m ROWS] [-n N] [-k K] [-b KIB] [FORMAT…]
+ *     matmul_bench [-c] [-p] [-f] [-t THREADS] [-l VARIANT] [-r RUNS] [-m ROWS] [-n N] [-k K] [-b KIB] [FORMAT…]
  * Decode (one activation row) in GB/s of weight bytes and per cent of a plain read of the same memory with the same
- * threads (-p: from packed weights; -b: how much of it, to stay in a cache); with -m, products of that many rows in
+ * threads (-p: from packed weights; -b: how much of it, to stay in a cache; -f: of other memory in each run, so that it
+ * never does, while a run stays too short to be interrupted); with -m, products of that many rows in
  * GOPS (2 operations a multiply-add) and what they would be in GB/s. Best of the runs, because other programs only ever
  * make one slower; -c counts processor time (divided by the threads) instead of the clock's, for a machine that is busy
  * with other things.
@@ -19,7 +20,7 @@
 typedef struct bench {
     npu_pool *pool;
     const char *level;
-    int runs, cpu_time, packed;
+    int runs, cpu_time, packed, fresh;
     uint32_t m, n, k;
     uint8_t *weights;
     uint64_t weight_bytes, decode_bytes;
@@ -57,10 +58,15 @@ static void read_all(void *context, unsigned ith, unsigned nth) {
     j->sums[ith * 16] = sum[0];
 }
 
+/* Where run |i| finds what it reads: |bytes| of |all|. */
+static uint64_t place_of(const bench *b, int i, uint64_t bytes, uint64_t all) {
+    return b->fresh ? (uint64_t)i % (all / bytes) * bytes : 0;
+}
+
 static double read_speed(const bench *b) {
-    read_job j = {.p = b->weights, .bytes = b->decode_bytes};
     double best = 1e9;
     for (int i = 0; i < b->runs; i++) {
+        read_job j = {.p = b->weights + place_of(b, i, b->decode_bytes, b->weight_bytes), .bytes = b->decode_bytes};
         double start = seconds(b);
         npu_pool_run(b->pool, read_all, &j);
         double took = seconds(b) - start;
@@ -102,15 +108,19 @@ static double product(const bench *b, const npu_host_variant *v, const npu_forma
     j.call.dst[0] = (npu_host_operand){tensors[2], (uint8_t *)b->y};
     j.call.scratch_bytes = v->scratch(&op, tensors, NPU_MODE_DEFAULT, npu_pool_threads(b->pool));
     j.call.scratch = need(j.call.scratch_bytes);
+    uint64_t bytes = n * row, all = b->fresh ? b->weight_bytes / bytes * bytes : bytes, packed = 0;
     uint8_t *copy = NULL;
-    if (b->packed && v->packing && v->packing->bytes(&tensors[1], NPU_MODE_DEFAULT)) {
-        copy = need(v->packing->bytes(&tensors[1], NPU_MODE_DEFAULT));
-        v->packing->pack(&tensors[1], b->weights, 0, v->packing->parts(&tensors[1]), copy);
-        j.packed[1] = copy;
+    if (b->packed && v->packing) packed = v->packing->bytes(&tensors[1], NPU_MODE_DEFAULT);
+    if (packed) {
+        copy = need(packed * (all / bytes));
+        for (uint64_t i = 0; i < all / bytes; i++)
+            v->packing->pack(&tensors[1], b->weights, 0, v->packing->parts(&tensors[1]), copy + i * packed);
         j.call.packed = j.packed;
     }
     double best = 1e9;
     for (int i = 0; i < b->runs; i++) {
+        j.call.src[1].data = b->weights + place_of(b, i, bytes, all);
+        if (packed) j.packed[1] = copy + place_of(b, i, packed, packed * (all / bytes));
         double start = seconds(b);
         npu_pool_run(b->pool, run_one, &j);
         double took = seconds(b) - start;
@@ -143,9 +153,10 @@ static void one_format(const bench *b, const npu_format *f, double read) {
 int main(int argc, char **argv) {
     bench b = {.runs = 5, .m = 256, .n = 2048, .k = 2048, .weight_bytes = 96 << 20, .decode_bytes = 96 << 20};
     unsigned threads = 0;
-    for (int c; (c = getopt(argc, argv, "cpt:l:r:m:n:k:b:")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "cpft:l:r:m:n:k:b:")) != -1;) {
         if (c == 'c') b.cpu_time = 1;
         if (c == 'p') b.packed = 1;
+        if (c == 'f') b.fresh = 1;
         if (c == 't') threads = (unsigned)atoi(optarg);
         if (c == 'l') b.level = optarg;
         if (c == 'r') b.runs = atoi(optarg);

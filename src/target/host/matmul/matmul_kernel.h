@@ -84,6 +84,65 @@ NPU_INLINE vi block_sum(const wformat *f, const wblock *o, const npu_mm_act *a) 
     return v_sub32(sum, v_sll32(v_dot16(o->sc, broadcast4(&a->b0)), __builtin_ctz((unsigned)f->offset)));
 }
 
+#ifdef NPU_MATMUL_PAIRS
+NPU_INLINE int is_signed(const wformat *f) {
+    return f->offset == 128;
+}
+
+/* How many registers of sums of two products can be added in 16 bits. */
+NPU_INLINE int together(const wformat *f) {
+    int fit = is_signed(f) ? 1 : INT16_MAX / (2 * 127 * f->top);
+    return fit >= 8 ? 8 : fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
+}
+
+/* Has a scale for each 16 values. */
+NPU_INLINE int has_scales(const wformat *f) {
+    return f->kind == KIND_TWO || f->kind == KIND_PAIR || f->kind == KIND_PAIR_MIN;
+}
+
+/* The scales of the first and the last 16 values, in both halves of each lane, and -offset times both as a pair. */
+NPU_INLINE void spread_scales(const wformat *f, const wblock *o, vi *sc) {
+    vi both = f->kind == KIND_TWO ? v_pair(o->sc0, o->sc1) : o->sc, second = v_srl32(both, 16);
+    sc[0] = v_pair(both, both);
+    sc[1] = v_pair(second, second);
+    sc[2] = f->offset ? v_mul16(both, v_set16(-f->offset)) : v_zero();
+}
+
+/* Codes |first| … of each of |sides| blocks, |quads| x 4 of them, with as many activations; times |factor| (one for
+ * each half of a lane), added to |sum|. */
+NPU_INLINE void dot_lanes(const wformat *f, const wblock *o, int sides, int first, int quads, const int8_t *q,
+                          vi (*sc)[3], vi *sum) {
+    const int most = together(f), step = most < quads ? most : quads;
+    vi pairs[STREAM_SIDES];
+    NPU_UNROLL
+    for (int j = first; j < first + quads; j++) {
+        vi x = broadcast4(q + 4 * j);
+        NPU_UNROLL
+        for (int g = 0; g < sides; g++) {
+            vi w = o[g].w[j];
+            vi product = is_signed(f) ? v_pairs_signed(v_xor(w, v_set8(0x80)), x) : v_pairs(w, x);
+            pairs[g] = j % step == 0 ? product : v_add16(pairs[g], product);
+            if ((j + 1) % step) continue;
+            sum[g] = v_add32(sum[g], v_dot16(pairs[g], has_scales(f) ? sc[g][first / 4] : v_set16(1)));
+        }
+    }
+}
+
+NPU_INLINE void block_sums(const wformat *f, const wblock *o, int sides, const npu_mm_act *a, vi *sum) {
+    vi sc[STREAM_SIDES][3];
+    NPU_UNROLL
+    for (int g = 0; g < sides; g++) {
+        if (!has_scales(f)) {
+            sum[g] = start_of(&a->n, is_signed(f) ? 0 : f->offset);
+            continue;
+        }
+        spread_scales(f, &o[g], sc[g]);
+        sum[g] = f->offset ? v_dot16(sc[g][2], broadcast4(&a->b0)) : v_zero();
+    }
+    dot_lanes(f, o, sides, 0, has_scales(f) ? 4 : 8, a->q, sc, sum);
+    if (has_scales(f)) dot_lanes(f, o, sides, 4, 4, a->q, sc, sum);
+}
+#else
 /* Products of 16 values of a block in lanes with 16 activations, added to |sum|. */
 NPU_INLINE vi dot16_lanes(const wformat *f, const vi *w, const int8_t *q, vi sum) {
 #ifdef NPU_MATMUL_BYTE_DOT
@@ -112,9 +171,14 @@ NPU_INLINE vi block_sum_lanes(const wformat *f, const wblock *o, const npu_mm_ac
     return v_dot16(v_pair(low, high), o->sc);
 }
 
-/* Adds a block, in lanes or in quads, to the sums of its rows. */
-NPU_INLINE vf step(const wformat *f, const wblock *o, const npu_mm_act *a, int lanes, vf acc) {
-    vi sum = lanes ? block_sum_lanes(f, o, a) : block_sum(f, o, a);
+NPU_INLINE void block_sums(const wformat *f, const wblock *o, int sides, const npu_mm_act *a, vi *sum) {
+    NPU_UNROLL
+    for (int g = 0; g < sides; g++) sum[g] = block_sum_lanes(f, &o[g], a);
+}
+#endif
+
+/* Adds the integer sums |sum| of a block, scaled, to those of its rows. */
+NPU_INLINE vf scaled(const wformat *f, const wblock *o, const npu_mm_act *a, vi sum, vf acc) {
     vf d = v_setf(a->d);
     acc = v_fma(v_mulf(o->scale, d), v_float(sum), acc);
     if (f->kind == KIND_MIN) acc = v_fma(o->min, v_setf(a->s), acc);
@@ -122,6 +186,21 @@ NPU_INLINE vf step(const wformat *f, const wblock *o, const npu_mm_act *a, int l
         vi mins = v_dot16(o->mn, broadcast4(&a->b0));
         acc = v_fma(v_mulf(o->min, d), v_float(mins), acc);
     }
+    return acc;
+}
+
+/* Adds a block of each side, in lanes, to the sums of their rows. */
+NPU_INLINE void step_lanes(const wformat *f, const wblock *o, int sides, const npu_mm_act *a, vf *acc) {
+    vi sum[STREAM_SIDES];
+    block_sums(f, o, sides, a, sum);
+    NPU_UNROLL
+    for (int g = 0; g < sides; g++) acc[g] = scaled(f, &o[g], a, sum[g], acc[g]);
+}
+
+/* Adds a block, in lanes or in quads. */
+NPU_INLINE vf step(const wformat *f, const wblock *o, const npu_mm_act *a, int lanes, vf acc) {
+    if (!lanes) return scaled(f, o, a, block_sum(f, o, a), acc);
+    step_lanes(f, o, 1, a, &acc);
     return acc;
 }
 
@@ -170,28 +249,56 @@ NPU_INLINE wrows packed_rows(const wformat *f, const npu_mm_task *task, uint32_t
     return packed_at(task->packed + n / NPU_MM_PACK_ROWS * strip, n % NPU_MM_PACK_ROWS);
 }
 
-/* One activation row, packed weights: they lie in the order in which they are read, which the machine sees by itself.
- */
+/* A unit of |sides| vectors of rows. */
+NPU_INLINE void stream_unit(const wformat *f, const wrows *r, int sides, const npu_mm_act *a, vf *acc) {
+    wunit u[STREAM_SIDES];
+    NPU_UNROLL
+    for (int g = 0; g < sides; g++) {
+        u[g].quads = 0;
+        f->head(&u[g], &r[g]);
+    }
+    NPU_UNROLL
+    for (int b = 0; b < (int)f->unit_blocks; b++, a++) {
+        wblock o[STREAM_SIDES];
+        NPU_UNROLL
+        for (int g = 0; g < sides; g++) f->block(&u[g], &r[g], b, &o[g]);
+        step_lanes(f, o, sides, a, acc);
+    }
+}
+
+/* One activation row, packed weights: they lie in the order in which they are read, but what reads ahead by itself
+ * stops at the end of a page. STREAM_SIDES vectors of rows go along together: a pass over the strip for each would wait
+ * for memory in the first and leave it idle in the others. Units of many blocks fill the registers, so that there the
+ * vectors take turns. */
 NPU_INLINE void stream_packed(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1) {
-    uint32_t units = task->blocks / f->unit_blocks;
-    for (uint32_t n = n0; n < n1; n += LANES) {
-        uint32_t count = n1 - n < LANES ? n1 - n : LANES;
+    const uint32_t units = task->blocks / f->unit_blocks, sides = f->unit_blocks == 1 ? STREAM_SIDES : 1;
+    for (uint32_t n = n0; n < n1; n += STREAM_SIDES * LANES) {
         const npu_mm_act *a = task->acts;
-        wrows r = packed_rows(f, task, n);
-        vf acc = v_zerof();
-        for (uint32_t i = 0; i < units; i++, r.p[0] += NPU_MM_PACK_ROWS * f->unit_bytes) {
-            wunit u;
-            u.quads = 0;
-            f->head(&u, &r);
-            NPU_UNROLL
-            for (int b = 0; b < (int)f->unit_blocks; b++, a++) {
-                wblock o;
-                f->block(&u, &r, b, &o);
-                acc = step(f, &o, a, 1, acc);
-            }
+        wrows r[STREAM_SIDES];
+        vf acc[STREAM_SIDES];
+        NPU_UNROLL
+        for (uint32_t g = 0; g < STREAM_SIDES; g++) {
+            r[g] = packed_rows(f, task, n + g * LANES);
+            acc[g] = v_zerof();
         }
-        if (task->bias) acc = v_addf(acc, v_loadf(task->bias + n, count));
-        v_storef(task->y[0] + n, acc, count);
+        for (uint32_t i = 0; i < units; i++, a += f->unit_blocks) {
+            for (uint32_t at = 0; at < NPU_MM_PACK_ROWS * f->unit_bytes; at += 64)
+                __builtin_prefetch(r[0].p[0] + NEAR_BYTES + at, 0, 3);
+            for (uint32_t g = 0; sides == 1 && g < STREAM_SIDES; g++) {
+                wrows one = packed_at(r[0].p[0], g * LANES);
+                vf sum = acc[g];
+                stream_unit(f, &one, 1, a, &sum);
+                acc[g] = sum;
+            }
+            if (sides > 1) stream_unit(f, r, (int)sides, a, acc);
+            NPU_UNROLL
+            for (int g = 0; g < STREAM_SIDES; g++) r[g].p[0] += NPU_MM_PACK_ROWS * f->unit_bytes;
+        }
+        for (uint32_t g = 0, at = n; g < STREAM_SIDES && at < n1; g++, at += LANES) {
+            uint32_t count = n1 - at < LANES ? n1 - at : LANES;
+            if (task->bias) acc[g] = v_addf(acc[g], v_loadf(task->bias + at, count));
+            v_storef(task->y[0] + at, acc[g], count);
+        }
     }
 }
 

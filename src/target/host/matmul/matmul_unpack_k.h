@@ -9,7 +9,7 @@ NPU_INLINE void head_q4_k(wunit *u, const wrows *r) {
     vi t[4];
     words4(r, 0, t);
     u->d = half_low(t[0]);
-    u->dmin = half_high(t[0]);
+    u->dmin = negated(half_high(t[0]));
     u->s[0] = bytes_and(t[1], 63);
     u->m[0] = bytes_and(t[2], 63);
     u->s[1] = or_masked(bytes_and(t[3], 15), v_srl32(t[1], 2), 48);
@@ -18,8 +18,7 @@ NPU_INLINE void head_q4_k(wunit *u, const wrows *r) {
 
 NPU_INLINE void scale_min_q4_k(const wunit *u, int b, wblock *o) {
     o->scale = v_mulf(u->d, v_float(byte_of(u->s[b / 4], b % 4)));
-    vf min = v_mulf(u->dmin, v_float(byte_of(u->m[b / 4], b % 4)));
-    o->min = negated(min);
+    o->min = v_mulf(u->dmin, v_float(byte_of(u->m[b / 4], b % 4)));
 }
 
 /* 32 bytes hold two blocks. */

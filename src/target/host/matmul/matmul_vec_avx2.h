@@ -12,7 +12,7 @@
 typedef __m256i vi; /* 32 bytes or 8 words */
 typedef __m256 vf;  /* 8 floats */
 
-enum { LANES = 8, GROUPS = LANES / 4 };
+enum { LANES = 8, GROUPS = LANES / 4, STREAM_SIDES = 2 };
 
 /* 16 bytes from each of GROUPS addresses. */
 NPU_INLINE vi v_gather16(const uint8_t *const p[GROUPS]) {
@@ -150,14 +150,44 @@ NPU_INLINE vi v_dot(vi sum, vi w, vi x) {
 }
 #else
 enum { HAS_BYTE_DOT = 0 };
+#define NPU_MATMUL_PAIRS
+/* Sums of two products of bytes of w and signed bytes of x, in 16 bits; w is below 129. */
+NPU_INLINE vi v_pairs(vi w, vi x) {
+    return _mm256_maddubs_epi16(w, x);
+}
+NPU_INLINE vi v_abs8(vi v) {
+    return _mm256_abs_epi8(v);
+}
+/* v with the sign of w, per byte. */
+NPU_INLINE vi v_sign8(vi v, vi w) {
+    return _mm256_sign_epi8(v, w);
+}
+/* As v_pairs for signed bytes of w. */
+NPU_INLINE vi v_pairs_signed(vi w, vi x) {
+    return v_pairs(v_abs8(w), v_sign8(x, w));
+}
+/* In a register from here on: else compilers load it again at each use, or sort sums of integers anew, for which they
+ * keep all addends, more than there are registers. */
+NPU_INLINE vi v_hold(vi v) {
+    __asm__("" : "+x"(v));
+    return v;
+}
+NPU_INLINE vi v_add16(vi a, vi b) {
+    return v_hold(_mm256_add_epi16(a, b));
+}
+NPU_INLINE vi v_mul16(vi a, vi b) {
+    return _mm256_mullo_epi16(a, b);
+}
+NPU_INLINE vi v_set16(int x) {
+    return _mm256_set1_epi16((short)x);
+}
 /* Adds sums of four products of bytes of w, below 128, and signed bytes of x: a pair of products fits 16 bits. */
 NPU_INLINE vi v_dot(vi sum, vi w, vi x) {
     return _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(w, x), _mm256_set1_epi16(1)));
 }
 /* The same for signed bytes of w: |w| <= 128 and |x| <= 127, so a pair again fits. */
 NPU_INLINE vi v_dot_signed(vi sum, vi w, vi x) {
-    vi pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(v_pairs_signed(w, x), _mm256_set1_epi16(1)));
 }
 /* The same for two registers whose bytes are below 64: all four pairs' halves fit 16 bits (4 * 63 * 127 = 32004). */
 NPU_INLINE vi v_dot_small(vi w0, vi x0, vi w1, vi x1) {

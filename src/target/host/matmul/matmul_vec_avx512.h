@@ -11,7 +11,7 @@
 typedef __m512i vi; /* 64 bytes or 16 words */
 typedef __m512 vf;  /* 16 floats */
 
-enum { LANES = 16, GROUPS = LANES / 4, HAS_BYTE_DOT = 1 };
+enum { LANES = 16, GROUPS = LANES / 4, STREAM_SIDES = 1, HAS_BYTE_DOT = 1 };
 #define NPU_MATMUL_BYTE_DOT
 #define NPU_MATMUL_TILES /* matmul_tile_avx512.h has |panel| */
 

@@ -1,5 +1,6 @@
 /* Every MUL_MAT variant of this machine against the reference, bit by bit (NaN as a class): all formats, both modes,
- * odd sizes, strided views, one and three threads, several weights with biases, wild scales and wild activations.
+ * odd sizes, strided views, one and three threads, several weights with biases, wild scales and wild activations, the
+ * largest integer sums.
  * Weights in place and packed. Results lie between poisoned guard zones that are compared too; scratch is exactly as
  * large as was asked for, and poisoned.
  *
@@ -19,6 +20,7 @@ typedef struct shape {
     uint32_t type, k, m, outer, n_weights, n[MAX_WEIGHTS];
     npu_mode mode;
     int biases, wild;
+    int extreme;  /* the largest codes: sums must fit wherever a variant keeps them */
     uint32_t pad; /* bytes or elements between rows */
 } shape;
 
@@ -42,18 +44,35 @@ static uint16_t add(bed *b, uint32_t type, const uint32_t ne[4], uint64_t row_by
     return i;
 }
 
+static int is_tame(const npu_format *f, const uint8_t *block) {
+    float values[256];
+    int good = 1;
+    npu_quant_of(f->type)->dequant(block, values, f->block_values);
+    for (uint32_t i = 0; i < f->block_values; i++) good &= values[i] > -100 && values[i] < 100;
+    return good;
+}
+
 /* Random bytes; tame: only blocks whose values are finite and of a size that doesn't drown the others. */
 static void fill_weights(const npu_format *f, uint8_t *p, uint64_t blocks, int wild) {
-    float values[256];
     for (uint64_t b = 0; b < blocks; b++, p += f->block_bytes) {
-        for (int good = 0; !good;) {
+        do {
             optest_fill(p, f->block_bytes);
-            good = 1;
-            if (wild) break;
-            npu_quant_of(f->type)->dequant(p, values, f->block_values);
-            for (uint32_t i = 0; i < f->block_values; i++) good &= values[i] > -100 && values[i] < 100;
-        }
+        } while (!wild && !is_tame(f, p));
     }
+}
+
+/* Every block the same, with the one value in each byte that leaves it tame: codes take it, most of the scales don't.
+ */
+static void fill_extreme(const npu_format *f, uint8_t *p, uint64_t blocks) {
+    static const uint8_t ends[] = {0xFF, 0x80, 0x7F, 0x00};
+    uint8_t end = ends[optest_random() % 4];
+    fill_weights(f, p, 1, 0);
+    for (uint32_t i = f->block_bytes; i-- > 0;) {
+        uint8_t before = p[i];
+        p[i] = end;
+        if (!is_tame(f, p)) p[i] = before;
+    }
+    for (uint64_t b = 1; b < blocks; b++) memcpy(p + b * f->block_bytes, p, f->block_bytes);
 }
 
 static void fill_x(float *x, uint64_t n, int wild) {
@@ -68,6 +87,11 @@ static void fill_x(float *x, uint64_t n, int wild) {
     }
 }
 
+/* Activations whose codes are all 127, or -127 in the one half of the blocks. */
+static void fill_x_extreme(float *x, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) x[i] = i / 32 % 2 ? -3.0f : 2.0f;
+}
+
 static void make(bed *b, const shape *s) {
     const npu_format *f = npu_format_of(s->type);
     memset(b, 0, sizeof *b);
@@ -77,14 +101,20 @@ static void make(bed *b, const shape *s) {
     uint32_t x_ne[4] = {s->k, s->m, 2 * s->outer, s->outer};
     if (!s->outer) x_ne[2] = x_ne[3] = 1;
     b->op.src[0] = add(b, NPU_TYPE_F32, x_ne, (s->k + s->pad) * 4ull, 4, 0);
-    fill_x((float *)b->data[0], b->bytes[0] / 4, s->wild);
+    if (s->extreme)
+        fill_x_extreme((float *)b->data[0], b->bytes[0] / 4);
+    else
+        fill_x((float *)b->data[0], b->bytes[0] / 4, s->wild);
     for (uint32_t i = 0; i < s->n_weights; i++) {
         uint32_t w_ne[4] = {s->k, s->n[i], s->outer ? s->outer : 1, 1}, b_ne[4] = {s->n[i], 1, 1, 1};
         uint32_t y_ne[4] = {s->n[i], x_ne[1], x_ne[2], x_ne[3]};
         uint64_t row = npu_format_row_bytes(f, s->k);
         uint64_t stride = row + (uint64_t)s->pad * f->block_bytes;
         uint16_t w = b->op.src[1 + i] = add(b, s->type, w_ne, stride, f->block_bytes, 0);
-        fill_weights(f, b->data[w], b->bytes[w] / f->block_bytes, s->wild);
+        if (s->extreme)
+            fill_extreme(f, b->data[w], b->bytes[w] / f->block_bytes);
+        else
+            fill_weights(f, b->data[w], b->bytes[w] / f->block_bytes, s->wild);
         if (s->biases) {
             b->op.src[5 + i] = add(b, NPU_TYPE_F32, b_ne, s->n[i] * 4ull, 4, 0);
             fill_x((float *)b->data[b->op.src[5 + i]], s->n[i], 0);
@@ -215,6 +245,7 @@ static void all(void) {
             for (uint32_t w = 0; w < s.n_weights; w++) s.n[w] = ns[optest_random() % 10];
             s.biases = optest_random() % 2;
             s.wild = t % 3 == 2;
+            s.extreme = t % 3 == 1;
             s.pad = optest_random() % 2 * 3;
             if (is_float && t % 4 == 3) s.outer = 1 + optest_random() % 2;
             check(&s, pools, 2);
