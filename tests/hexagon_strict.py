@@ -33,7 +33,7 @@ MATRIX = [
     ["window=48M", "slots=16", "line=32"],
     ["arch=v68", "vtcm=2097152", "preempt=50"],
     ["hvx=4", "hw_threads=3", "evict=1000"],
-    ["arch=v81", "window_by_free=1"],
+    ["arch=v81", "window_by_free=1", "slots=4096"],
 ]
 
 

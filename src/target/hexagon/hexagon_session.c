@@ -163,11 +163,15 @@ static int start(npu_hex_session *s, uint64_t queue_id) {
     return result;
 }
 
-static void stop(npu_hex_session *s) {
-    if (s->started) npu_hex_rpc(s->driver, s->handle, NPU_RPC_STOP, NULL, 0, NULL, 0);
+/* A program that does not stop keeps what it has, its end of the queue too: only the end of its process helps. The
+ * session is lost then. */
+static bool stop(npu_hex_session *s) {
+    int result = s->started ? npu_hex_rpc(s->driver, s->handle, NPU_RPC_STOP, NULL, 0, NULL, 0) : 0;
     s->started = false;
-    if (s->queue) s->driver->dspqueue_close(s->queue);
-    s->queue = NULL;
+    if (!result && s->queue) result = s->driver->dspqueue_close(s->queue);
+    if (result) s->lost = NPU_DEVICE_LOST;
+    if (!result) s->queue = NULL;
+    return !result;
 }
 
 /* One packet there and back shows that the queue works; it does not on some kernels. It has a tenth of the time that
@@ -198,7 +202,8 @@ static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     int result = start(s, queue_id);
     if (queue_id && (result || !echo(s))) {
         npu_log(&s->logger, NPU_LOG_INFO, "hexagon: the packet queue does not answer, plain invokes");
-        stop(s);
+        if (!stop(s))
+            return npu_fail(err, NPU_DEVICE_LOST, "hexagon.stuck", "the NPU program neither answers nor stops");
         result = start(s, 0);
     }
     return result ? npu_hex_fail(err, result, "starting the NPU program") : NPU_OK;
