@@ -273,6 +273,7 @@ NPU_INLINE void stream_unit(const wformat *f, const wrows *r, int sides, const n
 NPU_INLINE void stream_packed(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1) {
     const uint32_t units = task->blocks / f->unit_blocks, sides = f->unit_blocks == 1 ? STREAM_SIDES : 1;
     for (uint32_t n = n0; n < n1; n += STREAM_SIDES * LANES) {
+        const uint32_t first = STREAM_SIDES * LANES == NPU_MM_PACK_ROWS ? 0 : n % NPU_MM_PACK_ROWS;
         const npu_mm_act *a = task->acts;
         wrows r[STREAM_SIDES];
         vf acc[STREAM_SIDES];
@@ -285,7 +286,7 @@ NPU_INLINE void stream_packed(const wformat *f, const npu_mm_task *task, uint32_
             for (uint32_t at = 0; at < NPU_MM_PACK_ROWS * f->unit_bytes; at += 64)
                 __builtin_prefetch(r[0].p[0] + NEAR_BYTES + at, 0, 3);
             for (uint32_t g = 0; sides == 1 && g < STREAM_SIDES; g++) {
-                wrows one = packed_at(r[0].p[0], g * LANES);
+                wrows one = packed_at(r[0].p[0], first + g * LANES);
                 vf sum = acc[g];
                 stream_unit(f, &one, 1, a, &sum);
                 acc[g] = sum;
