@@ -19,9 +19,12 @@ struct dspqueue {
     size_t bytes;
     dspqueue_callback_t error_callback;
     void *context;
-    bool reported;
+    bool reported, calling; // its error callback has been begun; is at work
     struct dspqueue *next;
 };
+
+// Whose error callback this thread is in; NULL again when that closes its queue.
+static __thread struct dspqueue *in_callback;
 
 static AEEResult look(void *owner, int fd, struct emu_queue_buffer *buffer) {
     const struct dspqueue *queue = owner;
@@ -94,6 +97,7 @@ static int attach(struct dspqueue *queue, int fd) {
     return emu_session_ask(session, &message, fd);
 }
 
+// Takes the queue from its session. An error callback that is at work ends first, unless this is it.
 static void detach(struct dspqueue *queue) {
     struct emu_session *session = queue->session;
     emu_lock();
@@ -103,6 +107,8 @@ static void detach(struct dspqueue *queue) {
         session->queue_count--;
         break;
     }
+    while (queue->calling && in_callback != queue) pthread_cond_wait(&emu.changed, &emu.lock);
+    if (in_callback == queue) in_callback = NULL;
     emu_unlock();
 }
 
@@ -199,10 +205,17 @@ void emu_queues_report(struct emu_session *session, uint32_t generation, int err
             queue->reported = true;
             if (!queue->error_callback) continue;
             call = queue->error_callback;
+            queue->calling = true;
             break;
         }
         emu_unlock();
         if (!call) return;
+        in_callback = queue;
         call(queue, error, queue->context);
+        if (!in_callback) continue;
+        emu_lock();
+        queue->calling = false;
+        pthread_cond_broadcast(&emu.changed);
+        emu_unlock();
     }
 }

@@ -111,7 +111,7 @@ bool kit_runs(int pid) {
     return state && state[1] && state[2] != 'Z';
 }
 
-// The other half of "death: of the host process": opens a session, tells its process, and is killed.
+// The other half of "life: ends with the host process": opens a session, tells its process, and is killed.
 static int be_orphaned(void) {
     remote_handle64 handle;
     unsigned long long pid;
@@ -160,8 +160,8 @@ static int skip(const char *what) {
 }
 
 int main(int argc, char **argv) {
-    const struct row *const all[] = {kit_rows_memory, kit_rows_call, kit_rows_queue,
-                                     kit_rows_death,  kit_rows_dsp,  kit_rows_strict};
+    const struct row *const all[] = {kit_rows_memory, kit_rows_call, kit_rows_queue, kit_rows_death,
+                                     kit_rows_life,   kit_rows_dsp,  kit_rows_strict};
     char path[512];
     int count = 0;
     if (argc < 4) return 2;

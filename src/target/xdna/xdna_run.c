@@ -89,7 +89,6 @@ npu_status npu_xdna_launch(npu_xdna_target *t, npu_xdna_loaded *k, const npu_xdn
         t->phases.retries++;
         status = attempt(t, k, r, first, &row, err);
     }
-    if (status == NPU_TIMEOUT || status == NPU_DEVICE_LOST) npu_xdna_drop(t);
     if (status != NPU_OK || row < 0) return status;
     return npu_fail(err, NPU_DEVICE_SHORT, "xdna.short_row",
                     "layer %d, role %s: the device did not write row %lld of %u, twice",
