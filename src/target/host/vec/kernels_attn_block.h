@@ -44,9 +44,10 @@ static inline bool is_many(const attn_tile *t) {
     return !is_few(t) && !t->call->src[4].data;
 }
 
-/* A row of the next block is asked for between other work: with few rows memory is what they wait for. */
+/* A row of the next block is asked for between other work. Rows of one head lie apart, so that no machine reads them
+ * ahead by itself. */
 static inline void ask_for_row(const npu_host_operand *o, const attn_tile *t, uint32_t j, uint32_t end) {
-    if (j >= end || !is_few(t)) return;
+    if (j >= end) return;
     const uint8_t *row = npu_host_at(o, t->kv_head, t->first + j, 0);
     for (uint64_t i = 0; i < o->t.nb[1]; i += 64) __builtin_prefetch(row + i, 0, 2);
 }
@@ -111,7 +112,7 @@ static attn_values values_of(const attn_tile *t, uint32_t block, uint32_t count,
  * halves are constants where it is called. */
 NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, uint32_t row, uint32_t i, int n, int count,
                            int halves) {
-    vf acc[VROWS][8];
+    vf acc[VALUE_ROWS][8];
     const float *p = t->p + row * v->p_row, *keep = t->keep + row;
     size_t p_row = v->p_row, p_key = v->p_key;
     for (int r = 0; r < n; r++)
@@ -121,13 +122,13 @@ NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, uint32_t ro
         const void *at = v->first + j * v->stride;
         const float *f = (const float *)at + i;
         const uint16_t *h = (const uint16_t *)at + i;
-        vf value[8];
+        vf weight[VALUE_ROWS];
         for (int c = 0; halves && c < count * VW; c += 32)
             __builtin_prefetch((const uint8_t *)(h + c) + v->ahead, 0, 2);
-        for (int c = 0; c < count; c++) value[c] = halves ? vf_load_half(h + c * VW) : vf_load(f + c * VW);
-        for (int r = 0; r < n; r++) {
-            vf weight = vf_set(p[(uint32_t)r * p_row + j * p_key]);
-            for (int c = 0; c < count; c++) acc[r][c] = vf_fma(weight, value[c], acc[r][c]);
+        for (int r = 0; r < n; r++) weight[r] = vf_set(p[(uint32_t)r * p_row + j * p_key]);
+        for (int c = 0; c < count; c++) {
+            vf value = halves ? vf_load_half(h + c * VW) : vf_load(f + c * VW);
+            for (int r = 0; r < n; r++) acc[r][c] = vf_fma(weight[r], value, acc[r][c]);
         }
     }
     for (int r = 0; r < n; r++)
@@ -145,13 +146,13 @@ NPU_INLINE void add_all(const attn_tile *t, const attn_values *v, uint32_t row, 
 NPU_INLINE void add_rows_of(const attn_tile *t, const attn_values *v, uint32_t row, uint32_t n, int halves) {
     switch (n) {
     case 4:
-        add_all(t, v, row, VROWS < 4 ? 1 : 4, halves);
+        add_all(t, v, row, VALUE_ROWS < 4 ? 1 : 4, halves);
         break;
     case 3:
-        add_all(t, v, row, VROWS < 3 ? 1 : 3, halves);
+        add_all(t, v, row, VALUE_ROWS < 3 ? 1 : 3, halves);
         break;
     case 2:
-        add_all(t, v, row, VROWS < 2 ? 1 : 2, halves);
+        add_all(t, v, row, VALUE_ROWS < 2 ? 1 : 2, halves);
         break;
     default:
         add_all(t, v, row, 1, halves);
@@ -159,13 +160,13 @@ NPU_INLINE void add_rows_of(const attn_tile *t, const attn_values *v, uint32_t r
     }
 }
 
-/* Rows that see the same keys of the block are taken together, up to VROWS of them. */
+/* Rows that see the same keys of the block are taken together, up to VALUE_ROWS of them. */
 static void take_values(const attn_tile *t, uint32_t block, attn_values *v) {
     for (uint32_t row = 0, n; row < t->n_rows; row += n) {
         n = 1;
         visible(&t->rows[row], block, &v->from, &v->to);
         if (t->keep[row] < 0 || v->from >= v->to) continue;
-        for (; n < VROWS && row + n < t->n_rows && !(t->keep[row + n] < 0); n++) {
+        for (; n < VALUE_ROWS && row + n < t->n_rows && !(t->keep[row + n] < 0); n++) {
             uint32_t from, to;
             visible(&t->rows[row + n], block, &from, &to);
             if (from != v->from || to != v->to) break;
@@ -181,7 +182,7 @@ static void take_block(attn_tile *t, uint32_t block, uint32_t end) {
     uint32_t count = end - block < BLOCK ? end - block : BLOCK;
     bool any = false;
     if (is_many(t))
-        weigh_all(t, block, count);
+        weigh_all(t, block, count, end);
     else
         weigh_few(t, block, count, end);
     for (uint32_t row = 0; row < t->n_rows; row++) any |= !(t->keep[row] < 0);

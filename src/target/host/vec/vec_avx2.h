@@ -9,7 +9,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-enum { VW = 8, VROWS = 2 /* query rows whose scores fit the registers */, MANY_KEYS = 4 /* keys, many rows */ };
+/* What fits the registers: query rows whose scores, or whose sums of values, are at work; keys, of many rows. */
+enum { VW = 8, VROWS = 2, VALUE_ROWS = 3, MANY_KEYS = 6 };
 
 typedef __m256 vf;
 typedef __m256i vi;
