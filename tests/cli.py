@@ -177,15 +177,27 @@ def names():
         assert json.loads(expect(0, "eval", "-m", model, "--text", text, "--json"))["tokens"] > 1
 
 
-def own_model():
-    """No result is written over the model that it comes from."""
+def own_files():
+    """No result is written over a file that it comes from, nor over another one."""
     with tempfile.TemporaryDirectory() as d:
         copy, link = pathlib.Path(d) / "m.gguf", pathlib.Path(d) / "link"
         copy.write_bytes(pathlib.Path(MODEL).read_bytes())
         link.symlink_to(copy)
         for path in (copy, link):
-            expect(2, "logits", "-m", copy, "--ids", "1", "-o", path, says="is the model itself")
-            expect(2, "plan", "-m", copy, "-o", path, says="is the model itself")
+            expect(2, "logits", "-m", copy, "--ids", "1", "-o", path, says=f"--output {path} is what --model reads")
+            expect(2, "plan", "-m", copy, "-o", path, says=f"--output {path} is what --model reads")
+            expect(2, "run", "-m", copy, "-p", "x", "--trace", path, says=f"--trace {path} is what --model reads")
+        mine = pathlib.Path(d) / "mine"
+        mine.write_text("1,2")
+        for args, flag in ((["run", "--raw", "-f", mine], "--file"), (["run", "-p", "x", "--template", mine], "--template"),
+                           (["run", "-p", "x", "--plan", mine], "--plan"), (["eval", "--text", mine], "--text"),
+                           (["run", "-p", "x", "--json-schema", mine], "--json-schema"),
+                           (["logits", "--ids", f"@{mine}", "--greedy", "1"], "--ids")):
+            expect(2, *args, "-m", copy, "--trace", mine, says=f"--trace {mine} is what {flag} reads")
+        expect(2, "plan", "-m", copy, "--plan", mine, "-o", mine, says=f"--output {mine} is what --plan reads")
+        expect(2, "logits", "-m", copy, "--ids", "1", "-o", mine, "--trace", mine, says="is what --output writes")
+        expect(2, "logits", "-m", copy, "--ids", "1", "-o", f"{d}/new", "--trace", f"{d}/new", says="is what --output writes")
+        assert mine.read_text() == "1,2" and not (pathlib.Path(d) / "new").exists()
         assert copy.read_bytes() == pathlib.Path(MODEL).read_bytes()
 
 
@@ -237,7 +249,7 @@ def main():
     failed_output()
     bad_files()
     names()
-    own_model()
+    own_files()
     terminal()
     finish()
 

@@ -48,6 +48,8 @@ def usage():
     expect(2, "run", MODEL, says="one operand too many (a model is given with --model FILE)")
     expect(2, "run", "-m", MODEL, "x", says="'x' is one operand too many")
     expect(2, "help", "frobnicate", says="unknown command 'frobnicate'")
+    for args in (["--version", "x"], ["help", "run", "x"], ["--help", "run", "x"]):
+        expect(2, *args, says="'x' is one operand too many")
     for command in ("run", "gate"):
         if expect(0, "help", command, out=f"npu {command} ") != expect(0, command, "--help"):
             raise SystemExit(f"npu help {command} and npu {command} --help differ")

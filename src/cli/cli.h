@@ -103,7 +103,12 @@ int cli_read_prompt(const cli_options *o, char **text, size_t *size);
 /* Removes a result that is not whole; devices and pipes are not ours to remove. */
 void cli_discard(const char *path);
 
-/* output.c: a file that appears under its name when it is whole. Closing takes what went wrong so far, and removes what
+/* output.c: whether a result would be written over a file that is read (before any is), over another result, or over a
+ * part of the open model. Return 0 or an exit code after printing. */
+int cli_check_results(const cli_options *o);
+int cli_check_parts(const cli_options *o, const npu_model *model);
+
+/* A file that appears under its name when it is whole. Closing takes what went wrong so far, and removes what
  * is not whole; a zeroed one may be closed. Both return 0 or an exit code after printing. */
 typedef struct cli_output {
     FILE *file;

@@ -113,11 +113,15 @@ int main(int argc, char **argv) {
         print_overview(stderr);
         return CLI_EXIT_USAGE;
     }
-    if (!strcmp(argv[1], "--version")) {
+    bool is_version = !strcmp(argv[1], "--version");
+    bool is_help = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help");
+    int most = is_version ? 2 : 3;
+    if ((is_version || is_help) && argc > most) return cli_usage("'%s' is one operand too many", argv[most]);
+    if (is_version) {
         printf("npu %s\n", npu_version());
         return finish(CLI_EXIT_OK);
     }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+    if (is_help) {
         const cli_command *of = argc > 2 ? find_command(argv[2]) : NULL;
         if (argc > 2 && !of) return unknown_command(argv[2]);
         if (of)

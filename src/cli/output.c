@@ -1,5 +1,6 @@
 /* Results that take time to compute: a file of the given name holds a whole one or is not there, whatever ends the
- * process. It is written beside itself and renamed at the end; devices, pipes and links are written in place. */
+ * process. It is written beside itself and renamed at the end; devices, pipes and links are written in place. And
+ * whether a name may be written to at all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -9,7 +10,57 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/api.h"
 #include "cli/cli.h"
+
+/* Where results go, NULL where nothing does. */
+typedef struct results {
+    struct result {
+        int option;
+        const char *path;
+    } list[2];
+} results;
+
+static results results_of(const cli_options *o) {
+    return (results){{{CLI_OPT_output, o->output}, {CLI_OPT_trace, o->trace}}};
+}
+
+/* Whether |path| is there and is that file. */
+static bool is_file(const char *path, uint64_t device, uint64_t inode) {
+    struct stat st;
+    return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == device && st.st_ino == inode;
+}
+
+/* A result would destroy the user's file that is read, or another result. */
+int cli_check_results(const cli_options *o) {
+    const struct result read[] = {
+        {CLI_OPT_model, o->model},       {CLI_OPT_file, o->file},
+        {CLI_OPT_template, o->template}, {CLI_OPT_json_schema, o->json_schema},
+        {CLI_OPT_plan, o->plan},         {CLI_OPT_text, o->text},
+        {CLI_OPT_messages, o->messages}, {CLI_OPT_ids, o->ids && *o->ids == '@' ? o->ids + 1 : NULL}};
+    results to = results_of(o);
+    struct stat st;
+    if (o->output && o->trace &&
+        (!strcmp(o->output, o->trace) || (stat(o->output, &st) == 0 && is_file(o->trace, st.st_dev, st.st_ino))))
+        return cli_usage("--trace %s is what --output writes", o->trace);
+    for (size_t i = 0; i < sizeof read / sizeof read[0]; i++)
+        for (int k = 0; read[i].path && k < 2; k++)
+            if (stat(read[i].path, &st) == 0 && is_file(to.list[k].path, st.st_dev, st.st_ino))
+                return cli_usage("%s %s is what %s reads", cli_option_name(to.list[k].option), to.list[k].path,
+                                 cli_option_name(read[i].option));
+    return 0;
+}
+
+int cli_check_parts(const cli_options *o, const npu_model *model) {
+    results to = results_of(o);
+    for (size_t i = 0; i < npu_gguf_file_count(model->gguf); i++) {
+        const npu_gguf_file *f = npu_gguf_file_at(model->gguf, i);
+        for (int k = 0; k < 2; k++)
+            if (is_file(to.list[k].path, f->device, f->inode))
+                return cli_usage("%s %s is a part of the model", cli_option_name(to.list[k].option), to.list[k].path);
+    }
+    return 0;
+}
 
 /* A file that a rename replaces without taking anything from anybody: ours, of one name, and we may write to it. */
 static bool is_replaceable(const char *path, struct stat *st) {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -15,7 +14,7 @@
 /* |user|: the options. */
 static bool show_progress(void *user, double part) {
     bool shown = !((const cli_options *)user)->quiet && isatty(STDERR_FILENO);
-    if (shown && part >= 1)
+    if (shown && (part >= 1 || cli_interrupted))
         fputs("\r\033[K", stderr);
     else if (shown)
         fprintf(stderr, "\rloading %3.0f %%", part * 100);
@@ -118,23 +117,17 @@ static const char *find_npu(const cli_options *o, npu_error *err) {
     return NULL;
 }
 
-/* Writing a result over the model that is mapped would destroy the user's file. */
-static bool is_same_file(const char *a, const char *b) {
-    struct stat first, second;
-    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 int cli_open_model(const cli_options *o, bool with_tokenizer, cli_session *out) {
     *out = (cli_session){0};
     int bad = cli_check_target(o);
     if (bad) return bad;
     if (!o->model) return cli_usage("no model: give one with --model FILE");
-    if (o->output && is_same_file(o->model, o->output)) return cli_usage("--output %s is the model itself", o->output);
-    if (o->trace && is_same_file(o->model, o->trace)) return cli_usage("--trace %s is the model itself", o->trace);
+    bad = cli_check_results(o);
+    if (bad) return bad;
     npu_model_params params = {.logger = cli_logger(o), .no_tokenizer = !with_tokenizer};
     npu_error err = {0};
-    return npu_model_open(o->model, &params, &out->model, &err) == NPU_OK ? 0 : cli_fail(&err);
+    if (npu_model_open(o->model, &params, &out->model, &err) != NPU_OK) return cli_fail(&err);
+    return cli_check_parts(o, out->model);
 }
 
 int cli_choose_target(const cli_options *o, const char **name) {

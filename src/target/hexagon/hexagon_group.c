@@ -312,7 +312,7 @@ static void give_up(npu_hex_target *t) {
         g->last[d] = 0;
     }
     npu_error late = {0}; /* none is lost: they were slow */
-    npu_fail(&late, NPU_TIMEOUT, "hexagon.timeout", "%u devices did not finish a batch within %.1f s", t->set.n,
+    npu_fail(&late, NPU_TIMEOUT, "hexagon.timeout", "%u devices did not finish a batch within %g s", t->set.n,
              (double)npu_hex_session_timeout_us(t->session) / 1e6);
     note_failure(t, NPU_TIMEOUT, &late);
 }

@@ -79,7 +79,7 @@ static npu_status read_answer(npu_hex_session *s, uint64_t until, npu_error *err
 }
 
 npu_status npu_hex_give_up(npu_hex_session *s, npu_error *err) {
-    return npu_fail(err, lose(s, NPU_TIMEOUT), "hexagon.timeout", "%s did not answer batch %llu within %.1f s", s->name,
+    return npu_fail(err, lose(s, NPU_TIMEOUT), "hexagon.timeout", "%s did not answer batch %llu within %g s", s->name,
                     (unsigned long long)s->answered + 1, (double)s->timeout_us / 1e6);
 }
 
