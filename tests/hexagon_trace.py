@@ -16,15 +16,22 @@ from npu_test import need, run_npu, shared
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
 
 
-class Texts:
-    """What numbers in events stand for, by Perfetto's rules: each text comes once, before or with its first use."""
+class Sequence:
+    """What packets of a sequence leave out, by Perfetto's rules: each text comes once, before or with its first use; the track
+    and the clock are defaults; times count from the packet before."""
 
     def __init__(self):
-        self.by_kind = collections.defaultdict(dict)
+        self.by_kind, self.track, self.time = collections.defaultdict(dict), None, None
 
     def take(self, packet):
         if packet.sequence_flags & packet.SEQ_INCREMENTAL_STATE_CLEARED:
             self.by_kind.clear()
+            clocks = {c.clock_id: c for c in packet.clock_snapshot.clocks}
+            assert packet.clock_snapshot.primary_trace_clock == 3 and set(clocks) == {3, 64} and clocks[64].is_incremental
+            assert packet.trace_packet_defaults.timestamp_clock_id == 64
+            self.time = clocks[64].timestamp
+            assert self.time == clocks[3].timestamp
+            self.track = packet.trace_packet_defaults.track_event_defaults.track_uuid
         for kind, rows in packet.interned_data.ListFields():
             for row in rows:
                 assert row.iid and row.iid not in self.by_kind[kind.name], "a number given twice"
@@ -52,12 +59,10 @@ def read(path):
     trace = proto.Trace()
     trace.ParseFromString(path.read_bytes())
     groups, tracks, open_spans, dropped, last = {}, {}, collections.defaultdict(list), collections.Counter(), {}
-    top, texts, clock, events = collections.defaultdict(list), Texts(), None, 0
+    top, sequences, events = collections.defaultdict(list), collections.defaultdict(Sequence), 0
     for packet in trace.packet:
-        assert packet.trusted_packet_sequence_id == 1
+        texts = sequences[packet.trusted_packet_sequence_id]
         texts.take(packet)
-        if packet.HasField("trace_packet_defaults"):
-            clock = packet.trace_packet_defaults.timestamp_clock_id
         if packet.HasField("track_descriptor"):
             d = packet.track_descriptor
             if d.HasField("process"):
@@ -67,10 +72,11 @@ def read(path):
             continue
         if not packet.HasField("track_event"):
             continue
-        event, time = packet.track_event, packet.timestamp
-        assert clock == 3 and packet.sequence_flags == packet.SEQ_NEEDS_INCREMENTAL_STATE
-        events += 1
-        track, stack = tracks[event.track_uuid], open_spans[event.track_uuid]
+        event = packet.track_event
+        assert packet.sequence_flags == packet.SEQ_NEEDS_INCREMENTAL_STATE
+        texts.time += packet.timestamp
+        events, time = events + 1, texts.time
+        track, stack = tracks[texts.track], open_spans[texts.track]
         if event.type == event.TYPE_INSTANT:
             assert texts.by_kind["event_names"][event.name_iid] == "dropped"
             dropped[track] += texts.notes(event)["spans"]
@@ -85,7 +91,7 @@ def read(path):
             assert event.type == event.TYPE_SLICE_END and stack, f"{track}: an end without a begin"
             stack.pop().end = time
     assert not any(open_spans.values()), "spans without an end"
-    assert path.stat().st_size < 4096 + 60 * events, f"{path.stat().st_size} bytes for {events} events"
+    assert path.stat().st_size < 16384 + 30 * events, f"{path.stat().st_size} bytes for {events} events"
     return top, dropped
 
 

@@ -8,6 +8,7 @@ enum { NOTES = 6, TEXTS = 2 + 2 * NOTES, MESSAGE = (TEXTS + 1) * (NPU_INTERN_TEX
 /* Fields of the messages, by message. */
 enum {
     TRACE_PACKET = 1,
+    PACKET_CLOCKS = 6,
     PACKET_TIMESTAMP = 8,
     PACKET_SEQUENCE = 10,
     PACKET_EVENT = 11,
@@ -15,6 +16,12 @@ enum {
     PACKET_SEQUENCE_FLAGS = 13,
     PACKET_DEFAULTS = 59,
     PACKET_DESCRIPTOR = 60,
+    CLOCKS_CLOCK = 1,
+    CLOCKS_PRIMARY = 2,
+    CLOCK_ID = 1,
+    CLOCK_TIMESTAMP = 2,
+    CLOCK_IS_INCREMENTAL = 3,
+    DEFAULTS_EVENT = 11,
     DEFAULTS_CLOCK = 58,
     DESCRIPTOR_UUID = 1,
     DESCRIPTOR_NAME = 2,
@@ -34,13 +41,13 @@ enum {
     EVENT_NOTE = 4,
     EVENT_TYPE = 9,
     EVENT_NAME = 10,
-    EVENT_TRACK = 11,
+    EVENT_TRACK = 11, /* of the defaults */
     NOTE_NAME = 1,
     NOTE_INT = 4,
     NOTE_TEXT = 17,
 };
 enum { VARINT = 0, BYTES = 2 };
-enum { SEQUENCE = 1, STATE_CLEARED = 1, STATE_NEEDED = 2, CLOCK_MONOTONIC_ID = 3, ORDER_EXPLICIT = 3 };
+enum { STATE_CLEARED = 1, STATE_NEEDED = 2, MONOTONIC = 3, INCREMENTAL = 64, ORDER_EXPLICIT = 3 };
 
 /* A message under construction. */
 typedef struct message {
@@ -94,10 +101,10 @@ static void close_message(message *m) {
     m->used += more;
 }
 
-static void start_packet(message *m, uint32_t flags) {
+static void start_packet(message *m, uint64_t sequence, uint32_t flags) {
     m->used = m->depth = 0;
     open_message(m, TRACE_PACKET);
-    number(m, PACKET_SEQUENCE, SEQUENCE);
+    number(m, PACKET_SEQUENCE, sequence);
     if (flags) number(m, PACKET_SEQUENCE_FLAGS, flags);
 }
 
@@ -106,18 +113,9 @@ static void finish(message *m, FILE *out) {
     (void)fwrite(m->bytes, 1, m->used, out); /* a failure stays in the file: ferror tells npu_trace_end_file */
 }
 
-void npu_perfetto_start(npu_intern *texts, FILE *out) {
-    message m;
-    memset(texts, 0, sizeof *texts);
-    start_packet(&m, STATE_CLEARED);
-    open_message(&m, PACKET_DEFAULTS);
-    number(&m, DEFAULTS_CLOCK, CLOCK_MONOTONIC_ID);
-    finish(&m, out);
-}
-
 void npu_perfetto_group(FILE *out, uint64_t uuid, uint32_t pid, const char *name) {
     message m;
-    start_packet(&m, 0);
+    start_packet(&m, uuid, 0);
     open_message(&m, PACKET_DESCRIPTOR);
     number(&m, DESCRIPTOR_UUID, uuid);
     number(&m, DESCRIPTOR_ORDERING, ORDER_EXPLICIT);
@@ -129,12 +127,39 @@ void npu_perfetto_group(FILE *out, uint64_t uuid, uint32_t pid, const char *name
 
 void npu_perfetto_track(FILE *out, uint64_t uuid, uint64_t parent, uint32_t order, const char *name) {
     message m;
-    start_packet(&m, 0);
+    start_packet(&m, uuid, 0);
     open_message(&m, PACKET_DESCRIPTOR);
     number(&m, DESCRIPTOR_UUID, uuid);
     number(&m, DESCRIPTOR_PARENT, parent);
     number(&m, DESCRIPTOR_ORDER, order);
     text(&m, DESCRIPTOR_NAME, name);
+    finish(&m, out);
+}
+
+static void clock(message *m, uint32_t id, uint64_t time) {
+    open_message(m, CLOCKS_CLOCK);
+    number(m, CLOCK_ID, id);
+    number(m, CLOCK_TIMESTAMP, time);
+    if (id == INCREMENTAL) number(m, CLOCK_IS_INCREMENTAL, 1);
+    close_message(m);
+}
+
+/* What later packets of the track leave out begins anew: its texts, and the time that theirs count from. */
+static void start(npu_perfetto_sequence *s, uint64_t time, FILE *out) {
+    message m;
+    memset(&s->texts, 0, sizeof s->texts);
+    s->started = true;
+    s->last = time;
+    start_packet(&m, s->track, STATE_CLEARED);
+    open_message(&m, PACKET_CLOCKS);
+    clock(&m, MONOTONIC, time);
+    clock(&m, INCREMENTAL, time);
+    number(&m, CLOCKS_PRIMARY, MONOTONIC);
+    close_message(&m);
+    open_message(&m, PACKET_DEFAULTS);
+    number(&m, DEFAULTS_CLOCK, INCREMENTAL);
+    open_message(&m, DEFAULTS_EVENT);
+    number(&m, EVENT_TRACK, s->track);
     finish(&m, out);
 }
 
@@ -167,16 +192,16 @@ static void note(event *e, const npu_trace_note *n) {
     close_message(&e->body);
 }
 
-void npu_perfetto_event(npu_intern *texts, FILE *out, npu_perfetto_type type, uint64_t time, uint64_t track,
+void npu_perfetto_event(npu_perfetto_sequence *s, FILE *out, npu_perfetto_type type, uint64_t time,
                         const npu_trace_span *span) {
     event e;
-    e.texts = texts;
+    e.texts = &s->texts;
     e.body.used = e.body.depth = 0;
-    if (texts->n + TEXTS > NPU_INTERN_MOST) npu_perfetto_start(texts, out);
-    start_packet(&e.packet, STATE_NEEDED);
-    number(&e.packet, PACKET_TIMESTAMP, time);
+    if (!s->started || time < s->last || s->texts.n + TEXTS > NPU_INTERN_MOST) start(s, time, out);
+    start_packet(&e.packet, s->track, STATE_NEEDED);
+    number(&e.packet, PACKET_TIMESTAMP, time - s->last);
+    s->last = time;
     number(&e.body, EVENT_TYPE, (uint64_t)type);
-    number(&e.body, EVENT_TRACK, track);
     if (span) {
         number(&e.body, EVENT_NAME, number_of(&e, INTERNED_EVENT_NAME, span->name));
         number(&e.body, EVENT_CATEGORY, number_of(&e, INTERNED_CATEGORY, span->category));

@@ -3,6 +3,7 @@
 #ifndef NPU_TRACE_PERFETTO_H
 #define NPU_TRACE_PERFETTO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -15,12 +16,18 @@ typedef enum npu_perfetto_type {
     NPU_PERFETTO_INSTANT = 3
 } npu_perfetto_type;
 
-/* A failure to write stays in |out| (ferror). Of a span's notes the first 6 are written; long texts are cut. |texts|
- * are those that were written since npu_perfetto_start, which comes first. */
-void npu_perfetto_start(npu_intern *texts, FILE *out);
+/* The packets of one track: what they have in common is written once, times count from the packet before. */
+typedef struct npu_perfetto_sequence {
+    uint64_t track, last;
+    bool started;
+    npu_intern texts;
+} npu_perfetto_sequence;
+
+/* A failure to write stays in |out| (ferror). Of a span's notes the first 6 are written; long texts are cut. A sequence
+ * begins with its track and zeroes. */
 void npu_perfetto_group(FILE *out, uint64_t uuid, uint32_t number, const char *name);
 void npu_perfetto_track(FILE *out, uint64_t uuid, uint64_t parent, uint32_t order, const char *name);
-void npu_perfetto_event(npu_intern *texts, FILE *out, npu_perfetto_type type, uint64_t time, uint64_t track,
+void npu_perfetto_event(npu_perfetto_sequence *sequence, FILE *out, npu_perfetto_type type, uint64_t time,
                         const npu_trace_span *span);
 
 #endif

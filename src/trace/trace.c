@@ -18,10 +18,10 @@ struct npu_trace {
     size_t kept_bytes;
     bool started;
     char path[PATH];
-    uint32_t numbers; /* of groups and tracks */
+    npu_perfetto_sequence **sequences; /* by the number of their track, NULL of groups */
+    uint32_t numbers;                  /* of groups and tracks */
     uint64_t spans, dropped;
     int why; /* errno of the first write that failed */
-    npu_intern texts;
 };
 
 /* After every write: later, errno is somebody else's. */
@@ -29,8 +29,15 @@ static void keep_failure(npu_trace *t) {
     if (!t->why && ferror(t->file)) t->why = errno ? errno : EIO;
 }
 
+/* For want of memory a track has none. */
+static npu_perfetto_sequence *sequence_of(const npu_trace *t, uint32_t track) {
+    return track && track <= t->numbers ? t->sequences[track - 1] : NULL;
+}
+
 static void write_event(npu_trace *t, npu_perfetto_type type, uint64_t ns, uint32_t track, const npu_trace_span *span) {
-    npu_perfetto_event(&t->texts, t->file, type, ns, track, span);
+    npu_perfetto_sequence *s = sequence_of(t, track);
+    if (!s) return;
+    npu_perfetto_event(s, t->file, type, ns, span);
     keep_failure(t);
 }
 
@@ -43,7 +50,6 @@ npu_status npu_trace_create(const char *path, npu_trace **out, npu_error *err) {
         return npu_fail(err, NPU_NO_MEMORY, "trace.memory", "no memory for a trace");
     }
     snprintf(t->path, sizeof t->path, "%s", path);
-    npu_perfetto_start(&t->texts, t->file);
     *out = t;
     return NPU_OK;
 }
@@ -87,23 +93,40 @@ void npu_trace_free(npu_trace *t) {
     if (!t) return;
     close_kept(t);
     if (t->file) fclose(t->file);
+    for (uint32_t i = 0; i < t->numbers && t->sequences; i++) free(t->sequences[i]);
+    free(t->sequences);
     free(t);
 }
 
-uint32_t npu_trace_group(npu_trace *t, const char *name) {
-    t->numbers++;
-    if (!t->file) return t->numbers;
-    npu_perfetto_group(t->file, t->numbers, t->numbers, name);
-    keep_failure(t);
+/* The next number, with a sequence or without. */
+static uint32_t next_number(npu_trace *t, bool is_track) {
+    npu_perfetto_sequence **more = realloc(t->sequences, (t->numbers + 1) * sizeof *more);
+    if (!more) {
+        t->why = ENOMEM;
+        return 0;
+    }
+    t->sequences = more;
+    npu_perfetto_sequence *s = is_track ? calloc(1, sizeof *s) : NULL;
+    if (s) s->track = t->numbers + 1;
+    if (is_track && !s) t->why = ENOMEM;
+    t->sequences[t->numbers++] = s;
     return t->numbers;
 }
 
-uint32_t npu_trace_track(npu_trace *t, uint32_t group, const char *name) {
-    t->numbers++;
-    if (!t->file) return t->numbers;
-    npu_perfetto_track(t->file, t->numbers, group, t->numbers, name);
+uint32_t npu_trace_group(npu_trace *t, const char *name) {
+    uint32_t number = next_number(t, false);
+    if (!t->file || !number) return number;
+    npu_perfetto_group(t->file, number, number, name);
     keep_failure(t);
-    return t->numbers;
+    return number;
+}
+
+uint32_t npu_trace_track(npu_trace *t, uint32_t group, const char *name) {
+    uint32_t number = next_number(t, true);
+    if (!t->file || !number) return number;
+    npu_perfetto_track(t->file, number, group, number, name);
+    keep_failure(t);
+    return number;
 }
 
 void npu_trace_begin(npu_trace *t, uint32_t track, const char *name, const char *category, const npu_trace_note *notes,

@@ -38,7 +38,8 @@ npu_status npu_trace_start(npu_trace *trace, npu_error *err);
 npu_status npu_trace_end_file(npu_trace *trace, uint64_t *spans, uint64_t *dropped, npu_error *err);
 void npu_trace_free(npu_trace *trace); /* NULL is fine */
 
-/* A group of tracks, shown as a process, and a track in it. Groups and tracks number from 1. */
+/* A group of tracks, shown as a process, and a track in it. Groups and tracks number from 1; 0, or a track on which
+ * nothing is written, for want of memory: npu_trace_end_file says so. */
 uint32_t npu_trace_group(npu_trace *trace, const char *name);
 uint32_t npu_trace_track(npu_trace *trace, uint32_t group, const char *name);
 

@@ -22,9 +22,10 @@ static void a_full_disk(uint32_t n) {
     uint64_t spans, dropped;
     assert_int_equal(npu_trace_create("/dev/full", &t, &err), NPU_OK);
     assert_int_equal(npu_trace_start(t, &err), NPU_OK);
+    uint32_t track = npu_trace_track(t, npu_trace_group(t, "group"), "track");
     for (uint32_t i = 0; i < n; i++) {
-        npu_trace_begin(t, 1, "name", "category", NULL, 0);
-        npu_trace_end(t, 1);
+        npu_trace_begin(t, track, "name", "category", NULL, 0);
+        npu_trace_end(t, track);
         errno = EDOM;
     }
     assert_int_equal(npu_trace_end_file(t, &spans, &dropped, &err), NPU_IO);
