@@ -111,10 +111,6 @@ static htp_fences fences_of(const htp_session *s, const npu_wire_image *image, u
                     .own = image->fence_slot,
                     .base = base,
                     .timeout_us = s->fence_timeout_us};
-    for (uint32_t i = 0; i < image->n_syncs; i++) {
-        int32_t number = npu_wire_syncs(image)[i].number;
-        if (number > 0 && (uint32_t)number > f.most) f.most = (uint32_t)number;
-    }
     /* The host wrote there since: this device's line must not bring back what it had. */
     if (NPU_GUARD(FENCE_OWN_SLOT)) htp_memory_refresh(&f.slots[f.own], sizeof *f.slots);
     return f;
@@ -169,8 +165,19 @@ static void run_image(htp_session *s, const npu_wire_image *image, const npu_wir
     htp_map_release(&s->map);
 }
 
+/* Whether the batch of several devices that |r| is of has failed here: a failure is the last word (wire/fence.h), and
+ * signals of later parts would write over it before others have seen it. */
+static int is_over(htp_session *s, const npu_wire_request *r) {
+    if (s->failed_fence && !npu_fence_same_batch(s->failed_fence, r->fence)) s->failed_fence = 0;
+    return s->failed_fence && NPU_GUARD(FENCE_LAST_WORD);
+}
+
 static void run_batch(htp_session *s, const npu_wire_request *r, npu_wire_response *response) {
     npu_wire_fault fault = {0};
+    if (is_over(s, r)) {
+        response->code = NPU_WIRE_PEER_FAILED;
+        return;
+    }
     htp_image unkept = {0}, *image = find_image(s, r->image_id);
     if ((image || read_image(s, r, &unkept, &fault)) &&
         npu_wire_check_step(&r->step, image ? image->max_rows : unkept.max_rows, &fault)) {
@@ -183,6 +190,7 @@ static void run_batch(htp_session *s, const npu_wire_request *r, npu_wire_respon
         response->index = fault.index;
     }
     if (!image) htp_free(unkept.copy);
+    if (response->code != NPU_WIRE_OK) s->failed_fence = r->fence;
 }
 
 static void trace_batch(htp_session *s, const npu_wire_request *r, npu_wire_response *response) {

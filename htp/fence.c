@@ -50,5 +50,5 @@ uint32_t htp_fences_sync(htp_fences *f, const npu_wire_sync *sync) {
 }
 
 void htp_fences_fail(const htp_fences *f, uint32_t status) {
-    if (NPU_GUARD(FENCE_FAIL)) htp_fence_signal(&f->slots[f->own], f->base + f->most, status);
+    if (NPU_GUARD(FENCE_FAIL)) htp_fence_signal(&f->slots[f->own], npu_fence_last(f->base), status);
 }

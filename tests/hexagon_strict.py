@@ -5,7 +5,7 @@
   python tests/hexagon_strict.py mutants HEXAGON_OPS_STRICT
 
 conform: N random ops a seed, tiny: every N-th small model; each seed with the next row of a matrix of device settings.
-devices: models split by layers over 2 to N devices, whose bytes are those of one.
+devices: models split by layers, rows and tensors over 2 to N devices, and models whose rows are not whole lines.
 switches: each switch of strict mode alone on, and each alone off: N random ops and a few small models.
 mutants: a few safeguards of the NPU program are left out (wire/npu_safeguards.def); HEXAGON_OPS_STRICT must fail, by the
 right violation. All of them: `make mutants`.
@@ -73,17 +73,20 @@ PLACES = ["0:0", "0:1", "1:0", "1:1", "0:2", "0:3", "1:2", "1:3"]
 
 
 def devices(most, seeds):
-    cases = ["llama-tied-q4_1", "gemma3-w16-q4_k_m"]
+    """By layers and by rows the host's bytes; by tensors, whose sums are in another order, those of the plain emulator."""
+    cases = ["llama-tied-q4_1", "gemma3-w16-q4_k_m", "qwen2-bias-q5_k_m"]
     ids = ",".join(str(1 + k * 7 % 90) for k in range(40))
     with tempfile.TemporaryDirectory() as name:
         for row, seed in enumerate(seeds):
-            path, out = shared("refs/a/" + cases[row % 2]) / "model.gguf", pathlib.Path(name) / "o.f32"
-            words = ["logits", "-m", str(path), "--ids", ids, "--greedy", "4", "-o", str(out)]
-            n, want = 2 + int(seed) % (most - 1), (run_npu(*words, text=True).stdout, out.read_bytes())
-            got = run_npu(*words, *STRICT, "--npu-devices", ",".join(PLACES[:n]), "--split", "row" if row % 4 > 1 else "layer", "--emu", "cdsps=2",
-                          *settings(seed, 2 * row), text=True, timeout=1200).stdout, out.read_bytes()
-            assert got == want, (path, n, seed)
-            print(f"seed {seed}, {MATRIX[2 * row % len(MATRIX)]}: {cases[row % 2]} on {n} devices", flush=True)
+            n, split = 2 + int(seed) % (most - 1), ("layer", "row", "tensor")[row % 3]
+            case, out = cases[(row + row // 3) % 3], pathlib.Path(name) / "o.f32"
+            words = ["logits", "-m", str(shared("refs/a/" + case) / "model.gguf"), "--ids", ids, "--greedy", "4", "-o", str(out)]
+            chosen = ["--npu-devices", ",".join(PLACES[:n]), "--split", split, "--emu", "cdsps=2"]
+            plain = ["--npu-target", "hexagon", "--driver", "sim", *chosen] if split == "tensor" else []
+            want = run_npu(*words, *plain, text=True).stdout, out.read_bytes()
+            got = run_npu(*words, *STRICT, *chosen, *settings(seed, 2 * row), text=True, timeout=1200).stdout, out.read_bytes()
+            assert got == want, (case, n, split, seed)
+            print(f"seed {seed}, {MATRIX[2 * row % len(MATRIX)]}: {case} on {n} devices by {split}", flush=True)
 
 
 ALONE_ON = ["cache=1", "dma=1", "vtcm_checks=1", "evict=1000", "preempt=100", "line=32", "go_on=1"]

@@ -42,7 +42,8 @@ const char *npu_wire_check_tensor(const npu_tensor *t, uint64_t buffer_bytes) {
     if (t->layout == NPU_LAYOUT_TILES) {
         const npu_image_format *f = npu_image_format_of(t->type);
         if (!f || t->ne[0] % NPU_TILE_K || t->ne[0] > NPU_IMAGE_MAX_K || t->ne[2] != 1 || t->ne[3] != 1) return "image";
-        bytes = npu_image_bytes(f, t->ne[0], t->ne[1]);
+        if (t->nb[1] && !npu_image_is_slice(f, t->nb[0], t->ne[0], t->nb[1])) return "slice of an image";
+        bytes = npu_image_bytes(f, t->nb[1] ? (uint32_t)t->nb[1] : t->ne[0], t->ne[1]);
     } else if (t->layout == NPU_LAYOUT_GGUF) {
         uint32_t block, unit = npu_tensor_unit(t, &block);
         const char *why_not = npu_tensor_check(t);

@@ -1,13 +1,30 @@
 /* Fences: how several devices that work on one batch wait for each other.
  *
  * Every device of a group owns one slot, a 128-byte line of shared memory that nobody else writes while the device
- * lives; when it is dead the host does, in its place. A slot says how far its owner has come: a sequence number that
- * only grows. The owner writes the status, then the number, then cleans the line; a reader drops the line, reads the
- * number, and when it is reached the status. Numbers are compared as signed differences, so they may wrap. A status
- * other than OK comes with the last number of the batch: everyone who waits is let go, and reports it on.
+ * lives; when it is dead, or its time is over, the host does, in its place. A slot says how far its owner has come: a
+ * sequence number that only grows, and a status. The contract, in the order in which memory sees it:
  *
- * A batch's numbers count from npu_wire_request.fence, which the host raises for every batch by as many numbers as the
- * one before took. So what a batch left in a slot, also a failure, is never reached in a later one.
+ * Owner, to signal number s with a status:
+ *  1. all its stores up to here are in memory: transfers popped, lines that scalars or vectors wrote cleaned;
+ *  2. the status is stored, then, with release order, the number;
+ *  3. the line is cleaned and dropped, and the cache operation has ended (htp_memory_refresh). The line may be evicted
+ *     at any time before: so what others may find is the old pair, the new status with the old number, or the new pair.
+ * Reader, to wait for number s:
+ *  1. it drops its copy of the line, and the cache operation has ended;
+ *  2. it loads the number, with acquire order; when that is not reached it goes back to 1;
+ *  3. it loads the status, which belongs to the number found or to a later one;
+ *  4. only then it reads what the owner wrote, dropping lines that it may hold (htp_op_refresh) or by DMA.
+ * A status other than OK is the owner's last word in a batch: it comes with the batch's last number (npu_fence_last),
+ * so that whatever others wait for is reached, and the owner signals nothing more, does nothing more, and answers what
+ * else it is sent of the batch with a failure. So nobody who waits can miss it. Everyone who finds it fails with it,
+ * and says so in turn.
+ *
+ * Numbers are compared as signed differences, so they may wrap. Those of a batch are the NPU_FENCE_MOST ones that share
+ * their upper bits: all of a batch's requests count from numbers in that range (npu_wire_request.fence), and the host
+ * takes the next range for the next batch, when nobody is at work any more. Range 0 is nobody's: a fence of 0 in a
+ * request says that there are no other devices. So what a batch left in a slot, also a failure, is never reached in a
+ * later one. Before that the host writes the start of the range and OK into every slot, and a device drops its own line
+ * at the start of each image, so that it can't bring back what it had.
  */
 #ifndef NPU_WIRE_FENCE_H
 #define NPU_WIRE_FENCE_H
@@ -18,7 +35,7 @@
 
 enum {
     NPU_FENCE_SLOTS = 8,      /* devices of a group */
-    NPU_FENCE_MOST = 1 << 16, /* numbers that one batch may take */
+    NPU_FENCE_MOST = 1 << 16, /* numbers of one batch: a power of two */
 };
 
 typedef struct npu_fence {
@@ -29,6 +46,14 @@ typedef struct npu_fence {
 
 static inline int npu_fence_reached(uint32_t sequence, uint32_t wanted) {
     return NPU_GUARD(FENCE_SIGNED_COMPARE) ? (int32_t)(sequence - wanted) >= 0 : sequence >= wanted;
+}
+
+/* The last number of the batch that |sequence| belongs to, and whether two numbers belong to one. */
+static inline uint32_t npu_fence_last(uint32_t sequence) {
+    return sequence | (NPU_FENCE_MOST - 1);
+}
+static inline int npu_fence_same_batch(uint32_t a, uint32_t b) {
+    return npu_fence_last(a) == npu_fence_last(b);
 }
 
 /* What a device does before op |op| of an image, or after the last one when |op| is their number; entries in that

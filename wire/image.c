@@ -51,3 +51,13 @@ uint32_t npu_image_plane_at(const npu_image_format *f, npu_image_plane plane, ui
 uint32_t npu_image_row_tile_bytes(const npu_image_format *f, uint32_t k) {
     return npu_image_plane_at(f, NPU_IMAGE_PLANES, k);
 }
+
+uint32_t npu_image_slice_unit(const npu_image_format *f) {
+    return NPU_TILE_K * (f->scale >= NPU_IMAGE_SCALE_SUB32 ? 8 : 2);
+}
+
+bool npu_image_is_slice(const npu_image_format *f, uint64_t first, uint32_t k, uint64_t whole) {
+    uint32_t unit = npu_image_slice_unit(f);
+    return whole <= NPU_IMAGE_MAX_K && npu_image_fits(f, (uint32_t)whole) && k && k <= whole && first <= whole - k &&
+           first % unit == 0 && (k % unit == 0 || first + k == whole);
+}

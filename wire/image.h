@@ -65,6 +65,12 @@ uint32_t npu_image_vectors(const npu_image_format *f, npu_image_plane plane, uin
 uint32_t npu_image_plane_at(const npu_image_format *f, npu_image_plane plane, uint32_t k);
 uint32_t npu_image_row_tile_bytes(const npu_image_format *f, uint32_t k);
 
+/* A product over a part of K takes of every row tile some vectors of each plane: a tensor of layout TILES with nb[1]
+ * not 0 is a slice of an image of nb[1] values a row, from value nb[0] on; offset is the image's. It begins at a
+ * multiple of npu_image_slice_unit, where a vector begins in every plane, and ends at one or at the image's end. */
+uint32_t npu_image_slice_unit(const npu_image_format *f);
+bool npu_image_is_slice(const npu_image_format *f, uint64_t first, uint32_t k, uint64_t whole);
+
 static inline uint64_t npu_image_bytes(const npu_image_format *f, uint32_t k, uint32_t n) {
     return ((uint64_t)n + 31) / 32 * npu_image_row_tile_bytes(f, k);
 }

@@ -213,6 +213,17 @@ static const char *check_attn(const view *v) {
     return !sinks || is_vector(sinks, NPU_TYPE_F32, q->ne[1]) ? NULL : "sinks: not F32 [H]";
 }
 
+static const char *check_add_parts(const view *v) {
+    const npu_tensor *x = v->src[0], *y = v->dst[0];
+    if (!is(x, NPU_TYPE_F32) || !is(y, NPU_TYPE_F32) || !same_shape(x, y)) return "not F32 of one shape";
+    for (unsigned i = 1; i < NPU_OP_SRCS; i++) {
+        const npu_tensor *part = v->src[i];
+        if (part && (!v->src[i - 1] || !is(part, NPU_TYPE_F32) || !same_shape(part, x)))
+            return "a part is not F32 of the sum's shape";
+    }
+    return NULL;
+}
+
 static const char *check_sum_rows(const view *v) {
     const npu_tensor *x = v->src[0], *y = v->dst[0];
     if (!is(x, NPU_TYPE_F32) || !is(y, NPU_TYPE_F32) || y->ne[0] != 1) return "not F32, or result not one value a row";
@@ -229,13 +240,28 @@ static const char *check_argsort(const view *v) {
 typedef const char *check_fn(const view *v);
 
 static check_fn *const checks[NPU_OP_CODE_LIMIT] = {
-    [NPU_OP_GET_ROWS] = check_get_rows, [NPU_OP_SET_ROWS] = check_set_rows, [NPU_OP_CPY] = check_cpy,
-    [NPU_OP_CONCAT] = check_concat,     [NPU_OP_REPEAT] = check_repeat,     [NPU_OP_MUL_MAT] = check_mul_mat,
-    [NPU_OP_RMS_NORM] = check_norm,     [NPU_OP_NORM] = check_norm,         [NPU_OP_L2_NORM] = check_norm,
-    [NPU_OP_ADD] = check_binary,        [NPU_OP_SUB] = check_binary,        [NPU_OP_MUL] = check_binary,
-    [NPU_OP_DIV] = check_binary,        [NPU_OP_SOFTCAP] = check_softcap,   [NPU_OP_GLU] = check_glu,
-    [NPU_OP_SOFT_MAX] = check_soft_max, [NPU_OP_ROPE] = check_rope,         [NPU_OP_ROPE_TABLE] = check_rope_table,
-    [NPU_OP_FLASH_ATTN] = check_attn,   [NPU_OP_SUM_ROWS] = check_sum_rows, [NPU_OP_ARGSORT] = check_argsort,
+    [NPU_OP_GET_ROWS] = check_get_rows,
+    [NPU_OP_SET_ROWS] = check_set_rows,
+    [NPU_OP_CPY] = check_cpy,
+    [NPU_OP_CONCAT] = check_concat,
+    [NPU_OP_REPEAT] = check_repeat,
+    [NPU_OP_MUL_MAT] = check_mul_mat,
+    [NPU_OP_RMS_NORM] = check_norm,
+    [NPU_OP_NORM] = check_norm,
+    [NPU_OP_L2_NORM] = check_norm,
+    [NPU_OP_ADD] = check_binary,
+    [NPU_OP_SUB] = check_binary,
+    [NPU_OP_MUL] = check_binary,
+    [NPU_OP_ADD_PARTS] = check_add_parts,
+    [NPU_OP_DIV] = check_binary,
+    [NPU_OP_SOFTCAP] = check_softcap,
+    [NPU_OP_GLU] = check_glu,
+    [NPU_OP_SOFT_MAX] = check_soft_max,
+    [NPU_OP_ROPE] = check_rope,
+    [NPU_OP_ROPE_TABLE] = check_rope_table,
+    [NPU_OP_FLASH_ATTN] = check_attn,
+    [NPU_OP_SUM_ROWS] = check_sum_rows,
+    [NPU_OP_ARGSORT] = check_argsort,
 };
 
 /* Fills |out| from |indices|; NULL when fine. */

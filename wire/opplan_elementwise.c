@@ -1,4 +1,4 @@
-/* Op plans of element-wise ops: one and two operands, GLU. Units are pieces of rows. */
+/* Op plans of element-wise ops: one and two operands, GLU, parts added up. Units are pieces of rows. */
 #include "wire/opplan.h"
 
 #include "wire/guard.h"
@@ -29,4 +29,13 @@ const char *npu_opplan_binary(const npu_op *op, const npu_tensor *tensors, const
 const char *npu_opplan_glu(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel) {
     const npu_opplan_streams s = {{4, 4}, 4, 0};
     return npu_opplan_rows_fit(kernel, hw, npu_tensor_rows(DST), DST->ne[0], &s);
+}
+
+/* All parts of a unit lie in one slot, one behind the other: whole vectors each. */
+const char *npu_opplan_add_parts(const npu_op *op, const npu_tensor *tensors, const npu_hw *hw, void *kernel) {
+    uint32_t n = DST->ne[0], parts = 0;
+    while (parts < NPU_OP_SRCS - 1 && op->src[1 + parts] != NPU_NO_TENSOR) parts++;
+    const npu_opplan_streams s = {{4, 4 * parts}, 4, 0};
+    if (n * 4 % NPU_VECTOR_BYTES) return "rows are not whole vectors";
+    return npu_opplan_rows_fit(kernel, hw, npu_tensor_rows(DST), n, &s);
 }

@@ -20,7 +20,7 @@ const char *npu_opplan_get_rows(const npu_op *op, const npu_tensor *tensors, con
     if (table->rows_of != NPU_ROWS_FIXED && table->rows_dim != 1) return "the table's rows are not dimension 1";
     if (table->layout == NPU_LAYOUT_TILES) {
         const npu_image_format *f = npu_image_format_of(table->type);
-        if (!f || !npu_image_fits(f, values)) return "no such image";
+        if (!f || !npu_image_fits(f, values) || table->nb[1]) return "no such image";
         /* A slot takes what a row has in each plane, brought out of the tiles by a DMA of its own: at most a byte of
          * codes and two of scales and minima a value, and a vector a plane because each begins one. */
         values = npu_round_up(values, 64) + 64;

@@ -21,6 +21,7 @@ static const char *check_weight(const npu_tensor *w, const npu_tensor *x, const 
     if (!is_float(w)) {
         if (w->layout != NPU_LAYOUT_TILES || !f) return "a weight of this type has no image";
         if (!npu_image_fits(f, w->ne[0])) return "K is not made of whole blocks";
+        if (w->nb[1] && !npu_image_is_slice(f, w->nb[0], w->ne[0], w->nb[1])) return "no slice begins or ends there";
     } else if (w->nb[1] >= 1u << 24) {
         return "the weight's rows are too far apart";
     }

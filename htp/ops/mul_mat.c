@@ -24,6 +24,7 @@ typedef struct weight {
     uint8_t *y;
     uint32_t first_unit, units, unit_rows;
     uint32_t row_tile_bytes; /* of an image */
+    uint32_t whole;          /* of a slice of an image (wire/image.h): values of the image's rows, else 0 */
     uint32_t row_bytes;      /* of a plain row in its slot */
 } weight;
 
@@ -120,21 +121,39 @@ static unit unit_of(const mul_mat_thread *t, uint64_t n) {
     return u;
 }
 
+/* A slice of a row tile: its vectors of each plane, which lie in the slot as if they were all of K. */
+static uint32_t load_slice(const mul_mat_thread *t, const unit *u, uint8_t *slot) {
+    const npu_image_format *f = u->w->image;
+    const uint8_t *tile = u->w->data + (uint64_t)u->number * u->w->row_tile_bytes;
+    uint32_t first = (uint32_t)t->m->o->src[1 + u->index].nb[0], k = t->m->k_values, n = 0;
+    for (npu_image_plane p = NPU_IMAGE_LOW; p < NPU_IMAGE_PLANES; p++) {
+        uint32_t vectors = npu_image_vectors(f, p, k);
+        if (!vectors) continue;
+        uint32_t at = npu_image_plane_at(f, p, u->w->whole) + npu_image_vectors(f, p, first) * NPU_VECTOR_BYTES;
+        htp_dma_push(t->dma, slot + npu_image_plane_at(f, p, k), tile + at, vectors * NPU_VECTOR_BYTES);
+        n++;
+    }
+    return n;
+}
+
 static uint32_t load_unit(void *job, uint64_t n, uint32_t slot) {
     const mul_mat_thread *t = job;
     const mul_mat *m = t->m;
     unit u = unit_of(t, n);
     const npu_tensor *w = &m->o->src[1 + u.index];
     const uint8_t *bias = m->o->src_data[5 + u.index];
-    if (u.w->image)
+    uint32_t pushed = 1;
+    if (u.w->whole)
+        pushed = load_slice(t, &u, weight_slot(t, slot));
+    else if (u.w->image)
         htp_dma_push(t->dma, weight_slot(t, slot), u.w->data + (uint64_t)u.number * u.w->row_tile_bytes,
                      u.w->row_tile_bytes);
     else
         htp_dma_push_2d(t->dma, weight_slot(t, slot), u.w->data + u.first * w->nb[1], m->k_values * (uint32_t)w->nb[0],
                         u.rows, u.w->row_bytes, w->nb[1]);
-    if (!bias) return 1;
+    if (!bias) return pushed;
     htp_dma_push(t->dma, bias_slot(t, slot), bias + (uint64_t)u.first * 4, u.rows * 4);
-    return 2;
+    return pushed + 1;
 }
 
 static void multiply_image(const mul_mat_thread *t, const weight *w, const uint8_t *tile, HVX_Vector *out) {
@@ -228,7 +247,8 @@ void htp_mul_mat(htp_op *o) {
         m.w[i].units = NPU_GUARD_CEIL(ROUND_WEIGHT_UNITS, w->ne[1], m.w[i].unit_rows);
         if (tiles) {
             m.w[i].image = npu_image_format_of(w->type);
-            m.w[i].row_tile_bytes = npu_image_row_tile_bytes(m.w[i].image, m.k_values);
+            m.w[i].whole = (uint32_t)w->nb[1];
+            m.w[i].row_tile_bytes = npu_image_row_tile_bytes(m.w[i].image, m.w[i].whole ? m.w[i].whole : m.k_values);
         } else {
             m.w[i].row_bytes = npu_round_up(m.k_values * (uint32_t)w->nb[0], NPU_VECTOR_BYTES);
         }

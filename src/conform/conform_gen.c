@@ -126,6 +126,16 @@ static void gen_binary(npu_case *c) {
     if (npu_case_one_in(c, 4)) c->op.dst[0] = c->op.src[0]; /* in place; the unused result stays poison */
 }
 
+static void gen_add_parts(npu_case *c) {
+    uint32_t ne[4], rows_dim, parts = 1 + npu_case_below(c, NPU_OP_SRCS - 2);
+    npu_case_shape(c, c->type, ne, &rows_dim);
+    ne[0] = (ne[0] + 31) / 32 * 32;
+    for (uint32_t i = 0; i <= parts; i++)
+        c->op.src[i] = npu_case_tensor(c, NPU_TYPE_F32, ne, rows_dim, LAYOUT_ROWS, NPU_FILL_VALUES);
+    c->op.dst[0] = npu_case_tensor(c, NPU_TYPE_F32, ne, rows_dim, LAYOUT_ROWS, NPU_FILL_NOTHING);
+    if (npu_case_one_in(c, 4)) c->op.dst[0] = c->op.src[0]; /* in place; the unused result stays poison */
+}
+
 static void gen_unary(npu_case *c) {
     uint32_t ne[4], rows_dim;
     npu_case_shape(c, c->type, ne, &rows_dim);
@@ -249,22 +259,23 @@ static const uint8_t all[] = {
     NPU_CASE_END};
 
 static const npu_case_row rows[] = {
-    {NPU_OP_GET_ROWS, all, gen_get_rows}, {NPU_OP_SET_ROWS, cache, gen_set_rows},
-    {NPU_OP_CPY, copied, gen_cpy},        {NPU_OP_CONCAT, words, gen_concat},
-    {NPU_OP_REPEAT, words, gen_repeat},   {NPU_OP_MUL_MAT, all, gen_mul_mat},
-    {NPU_OP_RMS_NORM, f32, gen_norm},     {NPU_OP_NORM, f32, gen_norm},
-    {NPU_OP_L2_NORM, f32, gen_norm},      {NPU_OP_ADD, f32, gen_binary},
-    {NPU_OP_SUB, f32, gen_binary},        {NPU_OP_MUL, f32, gen_binary},
-    {NPU_OP_DIV, f32, gen_binary},        {NPU_OP_SCALE, f32, gen_unary},
-    {NPU_OP_CLAMP, f32, gen_unary},       {NPU_OP_SOFTCAP, f32, gen_unary},
-    {NPU_OP_SILU, f32, gen_unary},        {NPU_OP_GELU, f32, gen_unary},
-    {NPU_OP_GELU_ERF, f32, gen_unary},    {NPU_OP_GELU_QUICK, f32, gen_unary},
-    {NPU_OP_RELU, f32, gen_unary},        {NPU_OP_SIGMOID, f32, gen_unary},
-    {NPU_OP_TANH, f32, gen_unary},        {NPU_OP_EXP, f32, gen_unary},
-    {NPU_OP_SOFTPLUS, f32, gen_unary},    {NPU_OP_GLU, f32, gen_glu},
-    {NPU_OP_SOFT_MAX, f32, gen_soft_max}, {NPU_OP_ROPE_TABLE, f32, gen_rope_table},
-    {NPU_OP_ROPE, f32, gen_rope},         {NPU_OP_FLASH_ATTN, cache, gen_attn},
-    {NPU_OP_SUM_ROWS, f32, gen_sum_rows}, {NPU_OP_ARGSORT, f32, gen_argsort},
+    {NPU_OP_GET_ROWS, all, gen_get_rows},   {NPU_OP_SET_ROWS, cache, gen_set_rows},
+    {NPU_OP_CPY, copied, gen_cpy},          {NPU_OP_CONCAT, words, gen_concat},
+    {NPU_OP_REPEAT, words, gen_repeat},     {NPU_OP_MUL_MAT, all, gen_mul_mat},
+    {NPU_OP_RMS_NORM, f32, gen_norm},       {NPU_OP_NORM, f32, gen_norm},
+    {NPU_OP_L2_NORM, f32, gen_norm},        {NPU_OP_ADD, f32, gen_binary},
+    {NPU_OP_SUB, f32, gen_binary},          {NPU_OP_MUL, f32, gen_binary},
+    {NPU_OP_DIV, f32, gen_binary},          {NPU_OP_SCALE, f32, gen_unary},
+    {NPU_OP_CLAMP, f32, gen_unary},         {NPU_OP_SOFTCAP, f32, gen_unary},
+    {NPU_OP_SILU, f32, gen_unary},          {NPU_OP_GELU, f32, gen_unary},
+    {NPU_OP_GELU_ERF, f32, gen_unary},      {NPU_OP_GELU_QUICK, f32, gen_unary},
+    {NPU_OP_RELU, f32, gen_unary},          {NPU_OP_SIGMOID, f32, gen_unary},
+    {NPU_OP_TANH, f32, gen_unary},          {NPU_OP_EXP, f32, gen_unary},
+    {NPU_OP_SOFTPLUS, f32, gen_unary},      {NPU_OP_GLU, f32, gen_glu},
+    {NPU_OP_SOFT_MAX, f32, gen_soft_max},   {NPU_OP_ROPE_TABLE, f32, gen_rope_table},
+    {NPU_OP_ROPE, f32, gen_rope},           {NPU_OP_FLASH_ATTN, cache, gen_attn},
+    {NPU_OP_SUM_ROWS, f32, gen_sum_rows},   {NPU_OP_ARGSORT, f32, gen_argsort},
+    {NPU_OP_ADD_PARTS, f32, gen_add_parts},
 };
 
 const npu_case_row *npu_case_row_at(uint32_t i) {

@@ -174,10 +174,12 @@ static int invoke(remote_handle64 h, uint32_t scalars, remote_arg *args) {
 typedef struct fixture {
     npu_hex_session *session;
     npu_hex_buffer *arena, *image;
+    npu_hex_buffer *fences; /* NULL: there are no other devices */
     uint32_t bytes;
+    uint32_t fence;
 } fixture;
 
-/* y = x + x, or y = table[ids] with an id that is outside (|bad|). */
+/* y = x + x, or y = table[ids] with an id that is outside (|bad|). With fences it signals number 1 at its end. */
 static void write_image(fixture *f, bool bad) {
     npu_tensor t[3] = {{.ne = {VALUES, 2, 1, 1}, .nb = {4, VALUES * 4, VALUES * 8, VALUES * 8}, .type = NPU_TYPE_F32}};
     npu_op op;
@@ -191,16 +193,25 @@ static void write_image(fixture *f, bool bad) {
     op.src[0] = 0, op.src[1] = bad ? 2 : 0, op.dst[0] = 1;
     assert_null(npu_opplan_make(&op, t, npu_hex_session_hw(f->session), op.kernel));
     ((int32_t *)(void *)(f->arena->data + 8192))[1] = 2;
-    npu_wire_buffer b = {f->arena->fd, NPU_WIRE_BUFFER_PINNED, f->arena->bytes};
+    npu_wire_buffer b[2] = {{f->arena->fd, NPU_WIRE_BUFFER_PINNED, f->arena->bytes}};
+    npu_wire_sync signal = {.op = 1, .kind = NPU_SYNC_SIGNAL, .number = 1};
     npu_wire_image h = {.magic = NPU_WIRE_MAGIC, .version = NPU_WIRE_VERSION, .header_bytes = sizeof h};
     h.n_buffers = 1, h.n_tensors = 3, h.n_ops = 1;
-    h.buffer_bytes = sizeof b, h.tensor_bytes = sizeof t[0], h.op_bytes = sizeof op;
+    if (f->fences) {
+        b[h.n_buffers++] = (npu_wire_buffer){f->fences->fd, NPU_WIRE_BUFFER_PINNED, f->fences->bytes};
+        h.features = NPU_WIRE_HAS_SYNCS;
+        h.n_syncs = 1, h.fence_buffer = 1, h.fence_slot = 3;
+    }
+    h.buffer_bytes = sizeof b[0], h.tensor_bytes = sizeof t[0], h.op_bytes = sizeof op;
     h.buffers_at = sizeof h, h.tensors_at = h.buffers_at + sizeof b, h.ops_at = h.tensors_at + sizeof t;
-    h.total_bytes = f->bytes = h.ops_at + (uint32_t)sizeof op;
+    h.total_bytes = h.ops_at + (uint32_t)sizeof op;
+    if (f->fences) h.syncs_at = h.total_bytes;
+    h.total_bytes = f->bytes = h.total_bytes + h.n_syncs * (uint32_t)sizeof signal;
     memcpy(f->image->data, &h, sizeof h);
-    memcpy(f->image->data + h.buffers_at, &b, sizeof b);
+    memcpy(f->image->data + h.buffers_at, b, sizeof b);
     memcpy(f->image->data + h.tensors_at, t, sizeof t);
     memcpy(f->image->data + h.ops_at, &op, sizeof op);
+    if (f->fences) memcpy(f->image->data + h.syncs_at, &signal, sizeof signal);
 }
 
 static void open_session(fixture *f) {
@@ -213,6 +224,8 @@ static void open_session(fixture *f) {
 
 static npu_status submit(fixture *f, bool goes_on, uint64_t *sequence, npu_error *err) {
     npu_hex_request r = {.image = f->image, .bytes = f->bytes, .n_ops = 1, .goes_on = goes_on};
+    r.has_peers = f->fences != NULL;
+    r.fence = f->fence;
     return npu_hex_submit(f->session, &r, sequence, err);
 }
 
@@ -270,6 +283,41 @@ static void parts_fail_together(void **state) {
         assert_int_equal(submit(&f, false, &last, &err), NPU_OK);
         assert_int_equal(npu_hex_wait(f.session, last, &err), NPU_OK);
     }
+    npu_hex_session_close(f.session);
+}
+
+/* Who waits for this device may look late: a failure stays in its fence, whatever else is sent of the batch, and
+ * nothing more of that runs. The next batch begins anew. */
+static void failure_is_the_last_word(void **state) {
+    (void)state;
+    fixture f = {0};
+    npu_error err = {0};
+    uint64_t first, second;
+    honest = true;
+    open_session(&f);
+    assert_int_equal(npu_hex_buffer_alloc(f.session, ARENA, true, &f.fences, &err), NPU_OK);
+    const volatile npu_fence *fence = (const npu_fence *)(const void *)f.fences->data + 3;
+    for (uint32_t batch = 1; batch < 4; batch++) {
+        f.fence = batch * NPU_FENCE_MOST;
+        write_image(&f, true);
+        assert_int_equal(submit(&f, false, &first, &err), NPU_OK);
+        assert_int_equal(npu_hex_wait(f.session, first, &err), NPU_RANGE);
+        f.fence += 5;
+        write_image(&f, false);
+        memset(f.arena->data + 4096, 0x77, 8);
+        assert_int_equal(submit(&f, false, &second, &err), NPU_OK);
+        assert_int_not_equal(npu_hex_wait(f.session, second, &err), NPU_OK);
+        assert_string_equal(err.code, "htp.peer_failed");
+        assert_int_equal(f.arena->data[4096], 0x77);
+        assert_int_equal(fence->sequence, batch * NPU_FENCE_MOST + NPU_FENCE_MOST - 1);
+        assert_int_equal(fence->status, NPU_WIRE_BAD_ROW_ID);
+    }
+    f.fence = 4 * NPU_FENCE_MOST;
+    assert_int_equal(submit(&f, false, &first, &err), NPU_OK);
+    assert_int_equal(npu_hex_wait(f.session, first, &err), NPU_OK);
+    assert_int_equal(f.arena->data[4096], 0);
+    assert_int_equal(fence->sequence, 4 * NPU_FENCE_MOST + 1);
+    assert_int_equal(fence->status, NPU_WIRE_OK);
     npu_hex_session_close(f.session);
 }
 
@@ -383,7 +431,7 @@ static int setup(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_not_believed),    cmocka_unit_test(parts_fail_together),
-        cmocka_unit_test(events_must_exist),           cmocka_unit_test(answers_come_in_order),
+        cmocka_unit_test(failure_is_the_last_word), cmocka_unit_test(events_must_exist),           cmocka_unit_test(answers_come_in_order),
         cmocka_unit_test(no_more_than_the_rings_hold), cmocka_unit_test(buffers_go_last)};
     return cmocka_run_group_tests(tests, setup, NULL);
 }

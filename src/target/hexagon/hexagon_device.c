@@ -65,7 +65,8 @@ npu_status npu_hex_device_hw(const npu_hex_driver *d, npu_hw *hw, npu_error *err
     *hw = npu_hex_hw_of(arch);
     uint32_t contexts = ask(d, HVX_SUPPORT_128B);
     uint64_t vtcm = (uint64_t)ask(d, VTCM_PAGE) * ask(d, VTCM_COUNT);
-    if (contexts > 1) hw->threads = contexts < NPU_MAX_THREADS ? contexts : NPU_MAX_THREADS; /* 1: "it has HVX" */
+    /* Of a device 1 says no more than "it has HVX"; the emulated one means it. */
+    if (contexts > !d->emulated) hw->threads = contexts < NPU_MAX_THREADS ? contexts : NPU_MAX_THREADS;
     if (vtcm >= NPU_HEX_VTCM_LEAST && vtcm <= NPU_HEX_VTCM_MOST) hw->vtcm_bytes = (uint32_t)vtcm;
     if (d->window_bytes && d->window_bytes < hw->window_bytes) hw->window_bytes = d->window_bytes;
     return NPU_OK;

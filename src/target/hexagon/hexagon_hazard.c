@@ -5,7 +5,9 @@
 
 #include "wire/op_check.h"
 
-/* |n| runs of |run| bytes, |step| apart. */
+enum { LINE = 128 };
+
+/* |n| runs of |run| bytes, |step| apart: whole cache lines. */
 struct npu_hex_access {
     const void *buffer;
     uint64_t at, run, step, n;
@@ -45,9 +47,22 @@ static void find_runs(npu_hex_access *a, const npu_tensor *t) {
             odd = true;
         }
     }
-    if (!odd) return;
-    a->run = npu_tensor_extent(t);
-    a->n = 1;
+    if (odd) {
+        a->run = npu_tensor_extent(t);
+        a->n = 1;
+    }
+}
+
+/* Caches clean, drop and evict by line: who touches a byte touches its line. Runs that don't all begin at the same
+ * place of a line are taken together with what is between them. */
+static void widen_to_lines(npu_hex_access *a) {
+    if (a->n > 1 && a->step % LINE) {
+        a->run += (a->n - 1) * a->step;
+        a->n = 1;
+    }
+    uint64_t end = (a->at + a->run + LINE - 1) / LINE * LINE;
+    a->at = a->at / LINE * LINE;
+    a->run = end - a->at;
 }
 
 bool npu_hex_hazards_add(npu_hex_hazards *h, uint32_t device, const npu_tensor *t, const void *buffer, bool written) {
@@ -61,6 +76,7 @@ bool npu_hex_hazards_add(npu_hex_hazards *h, uint32_t device, const npu_tensor *
     }
     npu_hex_access a = {.buffer = buffer, .at = t->offset, .device = device, .written = written};
     find_runs(&a, t);
+    widen_to_lines(&a);
     h->list[h->n++] = a;
     return true;
 }

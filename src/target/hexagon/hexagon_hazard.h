@@ -1,6 +1,7 @@
 /* When devices that share memory must wait for each other: what each reads and writes since the last barrier, and
- * whether what comes next would meet another device's bytes. A tensor is taken for the bytes it has, rows by rows;
- * where its shape is too odd for that, for all from its first byte to its last. */
+ * whether what comes next would meet another device's lines. A tensor is taken for the lines its bytes are in, rows by
+ * rows; where its shape is too odd for that, for all from its first byte to its last. Lines, not bytes, because caches
+ * clean and drop whole ones: two devices in one line can lose each other's writes though no byte is in common. */
 #ifndef NPU_HEXAGON_HAZARD_H
 #define NPU_HEXAGON_HAZARD_H
 

@@ -28,8 +28,8 @@ typedef struct npu_hex_image {
     uint32_t first_op, n_ops; /* of the batch */
     uint32_t device;
     npu_hex_pass pass;
-    bool may_part; /* rows of a step may be sent in parts */
-    bool goes_on;  /* the image before is the part before it of one program */
+    uint32_t part_rows; /* rows of a step may be sent in parts, each a multiple of this; 0 = not */
+    bool goes_on;       /* the image before is the part before it of one program */
 } npu_hex_image;
 
 enum { NPU_HEX_ARENA_BYTES = 4 << 20 }; /* images share buffers of this size */
@@ -43,14 +43,14 @@ typedef struct npu_hex_twin {
 
 /* Several devices at work on one batch (hexagon_group.c). */
 typedef struct npu_hex_group {
-    uint32_t next;                                                   /* fence number of the next batch */
-    uint32_t most;                                                   /* the last one of the batch under way */
+    uint32_t next;                                                   /* what the next batch's fences count from */
     uint64_t batches, first[NPU_HEX_DEVICES], last[NPU_HEX_DEVICES]; /* requests of each device; last 0 = none */
     uint64_t until_us;
     bool under_way;
     npu_error result; /* of the last batch */
     npu_hex_twin twins[4];
     uint32_t n_twins;
+    npu_hex_buffer *passing; /* between the devices of a batch that is not kept */
 } npu_hex_group;
 
 extern const npu_target_ops npu_target_hexagon;
@@ -113,11 +113,19 @@ npu_status npu_hex_group_twin(npu_hex_target *t, const npu_hex_buffer *of, uint3
                               npu_error *err);
 /* A second buffer of all devices, likewise. */
 npu_status npu_hex_group_spare(npu_hex_target *t, const npu_hex_buffer *of, npu_hex_buffer **out, npu_error *err);
-npu_status npu_hex_group_submit(npu_hex_target *t, const npu_batch *batch, npu_event *event, npu_error *err);
-npu_status npu_hex_group_wait(npu_hex_target *t, uint64_t batch, npu_error *err);
-void npu_hex_group_count(const npu_hex_target *t, npu_target_counters *out);
+/* A buffer of all devices for what passes between those of one batch. That of a kept batch (|image_id| not 0) stays to
+ * the end; batches that are not kept share one. */
+npu_status npu_hex_group_passing(npu_hex_target *t, uint64_t image_id, uint64_t bytes, npu_hex_buffer **out,
+                                 npu_error *err);
+/* Frees what there is beside |of|, which is about to be freed: no batch under way may use it. */
+void npu_hex_group_forget(npu_hex_target *t, const npu_hex_buffer *of);
 /* The device that has a layer; NPU_NO_LAYER: UINT32_MAX, wherever its neighbours are. */
 uint32_t npu_hex_group_device(const npu_hex_target *t, unsigned layer);
+void npu_hex_group_count(const npu_hex_target *t, npu_target_counters *out);
+
+/* --- hexagon_group_run.c --- */
+npu_status npu_hex_group_submit(npu_hex_target *t, const npu_batch *batch, npu_event *event, npu_error *err);
+npu_status npu_hex_group_wait(npu_hex_target *t, uint64_t batch, npu_error *err);
 
 /* --- hexagon_plan.c --- */
 void npu_hex_weight_image(const npu_tensor *weight, const char **kind, uint64_t *bytes);

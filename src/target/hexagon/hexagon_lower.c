@@ -67,6 +67,7 @@ static npu_status lower(npu_hex_target *t, const npu_batch *batch, npu_error *er
     case NPU_HEX_LAYER:
         return npu_hex_split_layers(t, batch, err);
     case NPU_HEX_ROW:
+    case NPU_HEX_TENSOR:
         return npu_hex_split_rows(t, batch, err);
     default:
         return lower_whole(t, batch, err);

@@ -40,6 +40,7 @@ npu_status npu_hex_write_images(npu_hex_target *t, const npu_hex_program *p, uin
 
 /* Makes and writes the programs of a batch split over the target's devices. */
 npu_status npu_hex_split_layers(npu_hex_target *t, const npu_batch *batch, npu_error *err);
+/* By rows, or by tensors. */
 npu_status npu_hex_split_rows(npu_hex_target *t, const npu_batch *batch, npu_error *err);
 
 #endif

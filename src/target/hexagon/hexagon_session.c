@@ -13,6 +13,10 @@ const npu_hw *npu_hex_session_hw(const npu_hex_session *s) {
     return &s->hw;
 }
 
+bool npu_hex_session_has_queue(const npu_hex_session *s) {
+    return s->queue != NULL;
+}
+
 npu_target_counters *npu_hex_session_counters(npu_hex_session *s) {
     return &s->counters;
 }

@@ -48,6 +48,7 @@ void npu_hex_sessions_close(npu_hex_session *const *sessions, uint32_t n);
 const char *npu_hex_session_name(const npu_hex_session *session); /* "NPU 0:1" */
 uint64_t npu_hex_session_timeout_us(const npu_hex_session *session);
 npu_status npu_hex_session_lost(const npu_hex_session *session); /* NPU_OK while it lives */
+bool npu_hex_session_has_queue(const npu_hex_session *session);  /* else plain invokes: a submit returns at the end */
 const npu_hw *npu_hex_session_hw(const npu_hex_session *session);
 npu_target_counters *npu_hex_session_counters(npu_hex_session *session);
 

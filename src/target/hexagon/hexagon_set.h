@@ -7,6 +7,7 @@
 #include "base/status.h"
 
 enum { NPU_HEX_DEVICES = 8 };
+enum { NPU_HEX_DECODE_ROWS = 16 }; /* steps up to this decode: a row is a sequence */
 
 typedef enum npu_hex_split {
     NPU_HEX_WHOLE, /* one device */

@@ -7,11 +7,18 @@
  *
  * Intermediate results lie in memory of each device's own, since the graph's layout gives the same bytes to results of
  * different layers. What another device reads, or the part at the end when other rows have passed in between, has a
- * place of its own in a buffer that all see (transit); what is left
- * at the batch's end stays where the graph says, because the host may want it. */
+ * place of its own in a buffer that all see (transit); what is left at the batch's end stays where the graph says,
+ * because the host may want it.
+ *
+ * A place in transit has one writer in a batch, and a batch begins when the one before has ended, so nothing is written
+ * over while it is under way; parts of a step meet in no line, since each has so many rows that they are whole lines
+ * (part_rows). The writer's stores go by DMA and have arrived before it signals; readers fetch them by DMA, or drop the
+ * lines first (htp_op_refresh), after they have seen the signal. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "target/hexagon/hexagon_cut.h"
 #include "target/hexagon/hexagon_lower.h"
 #include "wire/op_check.h"
 
@@ -31,8 +38,9 @@ typedef struct splitting {
     value *values;    /* [op][NPU_OP_DSTS] */
     npu_hex_buffer *transit;
     uint64_t transit_bytes;
-    uint32_t once;    /* ops from here on run once a step, after all of its rows */
-    bool reads_older; /* compute memory that was written before this batch */
+    uint32_t once;      /* ops from here on run once a step, after all of its rows */
+    uint32_t row_lines; /* as many rows of everything in transit are whole lines */
+    bool reads_older;   /* compute memory that was written before this batch */
 } splitting;
 
 static bool is_compute(const npu_batch *b, const npu_tensor *t) {
@@ -104,6 +112,9 @@ static void find_rest(splitting *s) {
             if (d == NPU_NO_TENSOR || !is_compute(b, &b->tensors[d])) continue;
             v->stays = last_value(s, b->n_ops, &b->tensors[d], &later, &whole) == v;
             if (!v->crosses || v->stays) continue;
+            const npu_tensor *y = &b->tensors[d];
+            uint32_t lines = y->rows_of == NPU_ROWS_STEP ? npu_hex_cut_lines(y->nb[y->rows_dim]) : 1;
+            if (lines > s->row_lines) s->row_lines = lines;
             v->offset = s->transit_bytes;
             s->transit_bytes += (npu_tensor_extent(&b->tensors[d]) + LINE - 1) / LINE * LINE;
         }
@@ -126,6 +137,8 @@ static npu_status place(splitting *s, uint32_t i, uint16_t index, bool written, 
     }
     out->tensor.offset += v->offset - whole.offset;
     out->buffer = s->transit;
+    assert(out->tensor.offset + npu_tensor_extent(&out->tensor) <= s->transit_bytes);
+    assert(v->offset % LINE == 0 && s->transit_bytes <= s->transit->bytes);
     return NPU_OK;
 }
 
@@ -177,12 +190,13 @@ static npu_status write_runs(splitting *s, npu_error *err) {
         NPU_TRY(write_run(s, first, end, first < once ? NPU_HEX_PASS_ROWS : NPU_HEX_PASS_ALL, before, err));
         before = s->device[first];
     }
-    for (uint32_t i = first_image; i < s->t->n_images; i++) s->t->images[i].may_part = !s->reads_older;
+    for (uint32_t i = first_image; i < s->t->n_images; i++)
+        s->t->images[i].part_rows = s->reads_older ? 0 : s->row_lines;
     return NPU_OK;
 }
 
 npu_status npu_hex_split_layers(npu_hex_target *t, const npu_batch *batch, npu_error *err) {
-    splitting s = {.t = t, .batch = batch};
+    splitting s = {.t = t, .batch = batch, .row_lines = 1};
     npu_status status = NPU_OK;
     s.device = calloc((size_t)batch->n_ops + 1, sizeof *s.device);
     s.values = calloc((size_t)batch->n_ops + 1, NPU_OP_DSTS * sizeof *s.values);
@@ -192,7 +206,8 @@ npu_status npu_hex_split_layers(npu_hex_target *t, const npu_batch *batch, npu_e
     while (s.once < batch->n_ops && !has_out_rows(batch, &batch->ops[s.once])) s.once++;
     for (uint32_t i = 0; i < batch->n_ops && status == NPU_OK; i++) status = find_readers(&s, i, err);
     if (status == NPU_OK) find_rest(&s);
-    if (status == NPU_OK && s.transit_bytes) status = npu_hex_alloc_shared(t, s.transit_bytes, true, &s.transit, err);
+    if (status == NPU_OK && s.transit_bytes)
+        status = npu_hex_group_passing(t, batch->image_id, s.transit_bytes, &s.transit, err);
     if (status == NPU_OK) status = write_runs(&s, err);
     free(s.device);
     free(s.values);

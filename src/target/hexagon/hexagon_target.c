@@ -105,8 +105,8 @@ static npu_status hex_buffer_alloc(npu_target *target, uint64_t bytes, npu_buffe
 }
 
 static void hex_buffer_free(npu_target *target, npu_buffer *buffer) {
-    (void)target;
     if (!buffer) return;
+    npu_hex_group_forget(of(target), buffer->impl);
     npu_hex_buffer_free(buffer->impl);
     free(buffer);
 }

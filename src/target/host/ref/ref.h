@@ -11,6 +11,7 @@
 
 npu_host_op_fn npu_host_get_rows_ref, npu_host_set_rows_ref, npu_host_cpy_ref, npu_host_concat_ref, npu_host_repeat_ref;
 npu_host_op_fn npu_host_mul_mat_ref, npu_host_norms_ref, npu_host_binary_ref, npu_host_unary_ref, npu_host_glu_ref;
+npu_host_op_fn npu_host_add_parts_ref;
 npu_host_op_fn npu_host_soft_max_ref, npu_host_rope_table_ref, npu_host_rope_ref, npu_host_flash_attn_ref;
 npu_host_op_fn npu_host_sum_rows_ref, npu_host_argsort_ref;
 

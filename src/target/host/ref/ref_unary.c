@@ -101,6 +101,24 @@ npu_status npu_host_binary_ref(const npu_host_call *call, npu_error *err) {
     return NPU_OK;
 }
 
+npu_status npu_host_add_parts_ref(const npu_host_call *call, npu_error *err) {
+    (void)err;
+    const npu_host_operand *y = &call->dst[0];
+    uint64_t from, to;
+    npu_host_split(call, npu_tensor_rows(&y->t), &from, &to);
+    for (uint64_t row = from; row < to; row++) {
+        const float *x = (const float *)npu_host_row(&call->src[0], row);
+        float *out = (float *)npu_host_row(y, row);
+        for (uint32_t i = 0; i < y->t.ne[0]; i++) {
+            float sum = ((const float *)npu_host_row(&call->src[1], row))[i];
+            for (unsigned p = 2; p < NPU_OP_SRCS && call->op->src[p] != NPU_NO_TENSOR; p++)
+                sum += ((const float *)npu_host_row(&call->src[p], row))[i];
+            out[i] = sum + x[i];
+        }
+    }
+    return NPU_OK;
+}
+
 static float glu(const npu_params_glu *p, float gate, float up) {
     switch (p->kind) {
     case NPU_GLU_SILU:

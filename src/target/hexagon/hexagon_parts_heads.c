@@ -1,0 +1,51 @@
+/* Heads of a layer's attention, shared among the devices. */
+#include "target/hexagon/hexagon_cut.h"
+#include "target/hexagon/hexagon_parts.h"
+#include "wire/image.h"
+
+/* Heads of keys and of values whose rows in the cache are whole lines, whose weights are whole row tiles, and, when
+ * that leaves parts, whose query heads may be a part of K of the product after them. */
+static uint32_t heads_at_once(const npu_tensor *q, const npu_tensor *k, const npu_tensor *v, uint32_t k_unit) {
+    uint32_t n = npu_hex_cut_lines(k->nb[1]), lines_v = npu_hex_cut_lines(v->nb[1]);
+    if (lines_v > n) n = lines_v;
+    while ((n * k->ne[0] % NPU_TILE_ROWS || n * v->ne[0] % NPU_TILE_ROWS) && n < NPU_TILE_ROWS) n *= 2;
+    uint32_t width = q->ne[1] / k->ne[1] * v->ne[0], whole = n;
+    while (whole * width % k_unit && whole < k->ne[1]) whole *= 2;
+    return whole < k->ne[1] ? whole : n;
+}
+
+static void cut(npu_hex_parting *p, const npu_op *op) {
+    const npu_tensor *q = npu_hex_parts_operand(p, op, 0), *k = npu_hex_parts_operand(p, op, 1),
+                     *v = npu_hex_parts_operand(p, op, 2);
+    npu_hex_heads h = {.n_q = q->ne[1], .n_kv = k->ne[1], .d = k->ne[0], .dv = v->ne[0]};
+    if (h.n_kv && h.n_q % h.n_kv == 0 && !npu_hex_parts_operand(p, op, 4) && op->params.attn.max_bias == 0) {
+        uint32_t each = heads_at_once(q, k, v, npu__hex_parts_k_unit(p, op->layer, h.n_q * h.dv));
+        uint32_t pieces = (h.n_kv + each - 1) / each, group = h.n_q / h.n_kv, cuts[NPU_HEX_DEVICES + 1];
+        h.cut = pieces > 1;
+        npu_hex_cut_pieces(h.cut ? pieces : 1, h.cut ? each : h.n_kv, h.n_kv, p->n, cuts);
+        for (uint32_t d = 0; d < p->n; d++) {
+            h.kv[d] = (npu_hex_range){cuts[d], cuts[d + 1] - cuts[d]};
+            h.q[d] = (npu_hex_range){cuts[d] * group, h.kv[d].count * group};
+        }
+    }
+    p->heads = h;
+}
+
+bool npu__hex_parts_heads(npu_hex_parting *p, const npu_op *op) {
+    const npu_batch *b = p->batch;
+    if (op->layer == NPU_NO_LAYER) return false;
+    if (p->has_heads && p->heads_layer == op->layer) return p->heads.cut;
+    p->has_heads = true;
+    p->heads_layer = op->layer;
+    p->heads = (npu_hex_heads){0};
+    for (uint32_t i = 0; i < b->n_ops; i++)
+        if (b->ops[i].code == NPU_OP_FLASH_ATTN && b->ops[i].layer == op->layer) cut(p, &b->ops[i]);
+    return p->heads.cut;
+}
+
+void npu__hex_parts_cut_heads(const npu_hex_parting *p, npu_hex_parts *c, unsigned k, int dim, bool of_q,
+                              uint32_t width) {
+    const npu_hex_range *from = of_q ? p->heads.q : p->heads.kv;
+    c->dim[k] = (int8_t)dim;
+    for (uint32_t d = 0; d < p->n; d++) c->of[k][d] = (npu_hex_range){from[d].first * width, from[d].count * width};
+}
