@@ -168,29 +168,31 @@ static void run_image(htp_session *s, const npu_wire_image *image, const npu_wir
 /* Whether the batch of several devices that |r| is of has failed here: a failure is the last word (wire/fence.h), and
  * signals of later parts would write over it before others have seen it. */
 static int is_over(htp_session *s, const npu_wire_request *r) {
-    if (s->failed_fence && !npu_fence_same_batch(s->failed_fence, r->fence)) s->failed_fence = 0;
-    return s->failed_fence && NPU_GUARD(FENCE_LAST_WORD);
+    if (!npu_fence_same_batch(s->failed_fence, r->fence)) s->has_failed = 0;
+    return s->has_failed && NPU_GUARD(FENCE_LAST_WORD);
 }
 
 static void run_batch(htp_session *s, const npu_wire_request *r, npu_wire_response *response) {
     npu_wire_fault fault = {0};
-    if (is_over(s, r)) {
-        response->code = NPU_WIRE_PEER_FAILED;
-        return;
-    }
     htp_image unkept = {0}, *image = find_image(s, r->image_id);
     if ((image || read_image(s, r, &unkept, &fault)) &&
         npu_wire_check_step(&r->step, image ? image->max_rows : unkept.max_rows, &fault)) {
         if (!image && r->image_id) image = keep_image(s, &unkept);
         if (image) image->last_use = ++s->batches;
-        run_image(s, image ? image->copy : unkept.copy, r, response);
+        const npu_wire_image *copy = image ? image->copy : unkept.copy;
+        if (copy->n_syncs && is_over(s, r))
+            response->code = NPU_WIRE_PEER_FAILED;
+        else
+            run_image(s, copy, r, response);
     } else {
         response->code = fault.code;
         response->op = fault.op;
         response->index = fault.index;
     }
     if (!image) htp_free(unkept.copy);
-    if (response->code != NPU_WIRE_OK) s->failed_fence = r->fence;
+    if (response->code == NPU_WIRE_OK) return;
+    s->failed_fence = r->fence;
+    s->has_failed = 1;
 }
 
 static void trace_batch(htp_session *s, const npu_wire_request *r, npu_wire_response *response) {

@@ -32,7 +32,8 @@ typedef struct htp_session {
     uint64_t batches;
     uint64_t cache_bytes; /* cleaned and dropped so far */
     uint64_t fence_timeout_us;
-    uint32_t failed_fence; /* of the batch of several devices that failed here; 0 = none that may go on */
+    uint32_t failed_fence; /* of the batch that failed here last; has_failed: it may go on */
+    int has_failed;
     dspqueue_t queue;
     qurt_thread_t main;
     void *main_stack;

@@ -19,12 +19,12 @@
  * else it is sent of the batch with a failure. So nobody who waits can miss it. Everyone who finds it fails with it,
  * and says so in turn.
  *
- * Numbers are compared as signed differences, so they may wrap. Those of a batch are the NPU_FENCE_MOST ones that share
- * their upper bits: all of a batch's requests count from numbers in that range (npu_wire_request.fence), and the host
- * takes the next range for the next batch, when nobody is at work any more. Range 0 is nobody's: a fence of 0 in a
- * request says that there are no other devices. So what a batch left in a slot, also a failure, is never reached in a
- * later one. Before that the host writes the start of the range and OK into every slot, and a device drops its own line
- * at the start of each image, so that it can't bring back what it had.
+ * Numbers are compared as signed differences, so they may wrap, and do in the first batch of a run. A batch has the
+ * NPU_FENCE_MOST ones from NPU_FENCE_FIRST + n * NPU_FENCE_MOST on: all of its requests count from numbers in that
+ * range (npu_wire_request.fence), and the host takes the next range for the next batch, when nobody is at work any
+ * more. So what a batch left in a slot, also a failure, is never reached in a later one. Before that the host writes
+ * the start of the range and OK into every slot, and a device drops its own line at the start of each image, so that it
+ * can't bring back what it had.
  */
 #ifndef NPU_WIRE_FENCE_H
 #define NPU_WIRE_FENCE_H
@@ -48,9 +48,11 @@ static inline int npu_fence_reached(uint32_t sequence, uint32_t wanted) {
     return NPU_GUARD(FENCE_SIGNED_COMPARE) ? (int32_t)(sequence - wanted) >= 0 : sequence >= wanted;
 }
 
+#define NPU_FENCE_FIRST 0xFFFFFFFEu /* the first batch's range; shortly before numbers wrap */
+
 /* The last number of the batch that |sequence| belongs to, and whether two numbers belong to one. */
 static inline uint32_t npu_fence_last(uint32_t sequence) {
-    return sequence | (NPU_FENCE_MOST - 1);
+    return ((sequence - NPU_FENCE_FIRST) | (NPU_FENCE_MOST - 1)) + NPU_FENCE_FIRST;
 }
 static inline int npu_fence_same_batch(uint32_t a, uint32_t b) {
     return npu_fence_last(a) == npu_fence_last(b);

@@ -46,7 +46,7 @@ typedef struct npu_wire_request {
     uint64_t image_offset;
     npu_step step;
     uint32_t image_buffer_bytes; /* of the buffer |image_fd|, as mapped */
-    uint32_t fence;              /* what the image's syncs count from (wire/fence.h); 0 = no other devices */
+    uint32_t fence;              /* what the image's syncs count from (wire/fence.h) */
 } npu_wire_request;
 
 typedef struct npu_wire_response {

@@ -297,8 +297,8 @@ static void failure_is_the_last_word(void **state) {
     open_session(&f);
     assert_int_equal(npu_hex_buffer_alloc(f.session, ARENA, true, &f.fences, &err), NPU_OK);
     const volatile npu_fence *fence = (const npu_fence *)(const void *)f.fences->data + 3;
-    for (uint32_t batch = 1; batch < 4; batch++) {
-        f.fence = batch * NPU_FENCE_MOST;
+    for (uint32_t batch = 0; batch < 4; batch++) { /* numbers wrap in the first */
+        f.fence = NPU_FENCE_FIRST + batch * NPU_FENCE_MOST;
         write_image(&f, true);
         assert_int_equal(submit(&f, false, &first, &err), NPU_OK);
         assert_int_equal(npu_hex_wait(f.session, first, &err), NPU_RANGE);
@@ -309,14 +309,14 @@ static void failure_is_the_last_word(void **state) {
         assert_int_not_equal(npu_hex_wait(f.session, second, &err), NPU_OK);
         assert_string_equal(err.code, "htp.peer_failed");
         assert_int_equal(f.arena->data[4096], 0x77);
-        assert_int_equal(fence->sequence, batch * NPU_FENCE_MOST + NPU_FENCE_MOST - 1);
+        assert_int_equal(fence->sequence, NPU_FENCE_FIRST + (batch + 1) * NPU_FENCE_MOST - 1);
         assert_int_equal(fence->status, NPU_WIRE_BAD_ROW_ID);
     }
-    f.fence = 4 * NPU_FENCE_MOST;
+    f.fence = NPU_FENCE_FIRST + 4 * NPU_FENCE_MOST;
     assert_int_equal(submit(&f, false, &first, &err), NPU_OK);
     assert_int_equal(npu_hex_wait(f.session, first, &err), NPU_OK);
     assert_int_equal(f.arena->data[4096], 0);
-    assert_int_equal(fence->sequence, 4 * NPU_FENCE_MOST + 1);
+    assert_int_equal(fence->sequence, NPU_FENCE_FIRST + 4 * NPU_FENCE_MOST + 1);
     assert_int_equal(fence->status, NPU_WIRE_OK);
     npu_hex_session_close(f.session);
 }
@@ -430,8 +430,9 @@ static int setup(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_not_believed),    cmocka_unit_test(parts_fail_together),
-        cmocka_unit_test(failure_is_the_last_word), cmocka_unit_test(events_must_exist),           cmocka_unit_test(answers_come_in_order),
-        cmocka_unit_test(no_more_than_the_rings_hold), cmocka_unit_test(buffers_go_last)};
+        cmocka_unit_test(answers_are_not_believed), cmocka_unit_test(parts_fail_together),
+        cmocka_unit_test(failure_is_the_last_word), cmocka_unit_test(events_must_exist),
+        cmocka_unit_test(answers_come_in_order),    cmocka_unit_test(no_more_than_the_rings_hold),
+        cmocka_unit_test(buffers_go_last)};
     return cmocka_run_group_tests(tests, setup, NULL);
 }

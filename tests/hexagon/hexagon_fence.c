@@ -81,13 +81,12 @@ static void wraps(void **state) {
 
 static void fails(void **state) {
     (void)state;
-    enum { BASE = 3 * NPU_FENCE_MOST + 50 };
-    htp_fences f = {.slots = slots, .own = 1, .base = BASE, .timeout_us = 1000};
-    slots[1] = (npu_fence){.sequence = BASE};
+    static const uint32_t base = NPU_FENCE_FIRST + 3 * NPU_FENCE_MOST + 50, next = NPU_FENCE_FIRST + 4 * NPU_FENCE_MOST;
+    htp_fences f = {.slots = slots, .own = 1, .base = base, .timeout_us = 1000};
+    slots[1] = (npu_fence){.sequence = base};
     htp_fences_fail(&f, NPU_WIRE_BAD_ROW_ID);
-    assert_int_equal(htp_fence_wait(&slots[1], 4 * NPU_FENCE_MOST - 1, 1000), NPU_WIRE_BAD_ROW_ID); /* whatever it is */
-    assert_int_equal(htp_fence_wait(&slots[1], 4 * NPU_FENCE_MOST, 1000),
-                     NPU_WIRE_NO_FENCE); /* not of the next batch */
+    assert_int_equal(htp_fence_wait(&slots[1], next - 1, 1000), NPU_WIRE_BAD_ROW_ID); /* whatever it is */
+    assert_int_equal(htp_fence_wait(&slots[1], next, 1000), NPU_WIRE_NO_FENCE);       /* not of the next batch */
     npu_wire_sync wait = {.kind = NPU_SYNC_WAIT, .slot = 1, .number = 3};
     f.own = 0;
     assert_int_equal(htp_fences_sync(&f, &wait), NPU_WIRE_PEER_FAILED);

@@ -6,9 +6,6 @@
 #include "plan/plan.h"
 #include "target/hexagon/hexagon_internal.h"
 
-/* Fence numbers start shortly before they wrap, so that every run passes that. */
-#define FIRST_NUMBER (0u - (uint32_t)NPU_FENCE_MOST)
-
 npu_status npu_hex_alloc_shared(npu_hex_target *t, uint64_t bytes, bool pinned, npu_hex_buffer **out, npu_error *err) {
     npu_hex_buffer *b;
     *out = NULL;
@@ -56,7 +53,7 @@ npu_status npu_hex_group_open(npu_hex_target *t, const npu_target_params *params
     }
     if (t->set.n == 1) return NPU_OK;
     NPU_TRY(check_transport(t, err));
-    t->group.next = FIRST_NUMBER;
+    t->group.next = NPU_FENCE_FIRST;
     return npu_hex_alloc_shared(t, NPU_FENCE_SLOTS * sizeof(npu_fence), true, &t->fences, err);
 }
 

@@ -221,7 +221,6 @@ npu_status npu_hex_group_wait(npu_hex_target *t, uint64_t batch, npu_error *err)
                 break;
             }
         g->next += NPU_FENCE_MOST;
-        if (!g->next) g->next += NPU_FENCE_MOST; /* wire/fence.h: not range 0 */
         g->under_way = false;
     }
     if (g->result.status != NPU_OK && err) *err = g->result;

@@ -1,0 +1,131 @@
+/* What the models of the fence protocol share (wire/fence.h): memory by line, signals, faults, the host's standing in.
+ *
+ * A device writes its own line in its cache, which may be evicted early, and sees others' as they are in memory when it
+ * drops its copy. Numbers are of few bits and compared as signed differences; a batch has the RANGE ones from |base| on, its
+ * last is LAST; they wrap in the first. MUTANT breaks the protocol in one place. */
+#ifndef N
+#define N 2
+#endif
+#ifndef BATCHES
+#define BATCHES 4
+#endif
+#ifndef MUTANT
+#define MUTANT 0
+#endif
+#define MOD (4 * RANGE)
+#define LAST ((base + RANGE - 1) % MOD)
+#if MUTANT == 3
+#define REACHED(s, w) ((s) >= (w))
+#else
+#define REACHED(s, w) ((((s) - (w)) & (MOD - 1)) < MOD / 2)
+#endif
+#define FAILED 1
+
+byte mem_seq[N], mem_status[N];   /* slots in memory */
+byte line_seq[N], line_status[N]; /* in their owner's cache */
+byte base, arrived[N];
+bool go[N], done[N], failed[N], dead[N], hung[N], let[N], sleeping[N], awake[N];
+bool may_fault = true, fault; /* once in a run; in this batch */
+byte hangs;
+
+inline clean(i) {
+    d_step { mem_seq[i] = line_seq[i]; mem_status[i] = line_status[i] }
+}
+
+inline evict(i) {
+    if
+    :: clean(i)
+    :: skip
+    fi
+}
+
+inline signal(i, s, st) {
+#if MUTANT == 1
+    line_seq[i] = s;
+    evict(i);
+    line_status[i] = st;
+#else
+    line_status[i] = st;
+    evict(i);
+    line_seq[i] = s;
+    evict(i);
+#endif
+#if MUTANT != 2
+    clean(i);
+#endif
+#if MUTANT != 8
+    d_step {
+        n = 0;
+        do
+        :: n < N -> sleeping[n] = false; n++
+        :: else -> break
+        od;
+        n = 0
+    }
+#endif
+}
+
+/* A device may be struck wherever this stands; OP: its op may fail here too. */
+#define STRUCK \
+    if \
+    :: may_fault -> may_fault = false; fault = true; dead[i] = true; goto end_over \
+    :: may_fault -> may_fault = false; fault = true; hung[i] = true; hangs++; goto end_over \
+    :: skip \
+    fi
+
+inline let_go(j) {
+#if MUTANT != 6
+    mem_status[j] = FAILED;
+    mem_seq[j] = LAST;
+#endif
+    let[j] = true
+}
+
+/* Nobody is at work. */
+inline begin_batch() {
+    d_step {
+        fault = false;
+        j = 0;
+        do
+        :: j < N ->
+            arrived[j] = 0; done[j] = false; failed[j] = false; let[j] = false; sleeping[j] = false;
+#if MUTANT != 7
+            mem_seq[j] = base; mem_status[j] = 0;
+            line_seq[j] = base; line_status[j] = 0;
+#endif
+            go[j] = true; j++
+        :: else -> break
+        od
+    }
+}
+
+/* Until everybody who lives has come out; |lost|: somebody does not. */
+inline end_batch() {
+    lost = false;
+    do
+    :: (done[0] || let[0]) && (done[1] || let[1]) && (N == 2 || done[N - 1] || let[N - 1]) &&
+       (!dead[0] || let[0]) && (!dead[1] || let[1]) -> break
+    :: dead[0] && !let[0] -> let_go(0); lost = true
+    :: dead[1] && !let[1] -> let_go(1); lost = true
+    :: N > 2 && dead[N - 1] && !let[N - 1] -> let_go(N - 1); lost = true
+    :: hung[0] && !let[0] -> let_go(0); lost = true /* time is up */
+    :: hung[1] && !let[1] -> let_go(1); lost = true
+    :: N > 2 && hung[N - 1] && !let[N - 1] -> let_go(N - 1); lost = true
+    od;
+    (done[0] || dead[0] || hung[0]) && (done[1] || dead[1] || hung[1]) &&
+        (N == 2 || done[N - 1] || dead[N - 1] || hung[N - 1]);
+    j = 0;
+    do
+    :: j < N -> assert(fault || !failed[j]); j++
+    :: else -> break
+    od
+}
+
+inline next_batch() {
+#if MUTANT == 7
+    base = (base + 1) % MOD;
+#else
+    base = (base + RANGE) % MOD;
+#endif
+    b++
+}
