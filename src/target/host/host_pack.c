@@ -4,9 +4,9 @@
  */
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/mapfile.h"
+#include "base/memory.h"
 #include "target/host/host.h"
 
 /* Copies lie together in pieces of memory of at least this size, large enough for the system's large pages. */
@@ -54,10 +54,11 @@ static void pack(npu_host *host, const npu_host_packing *packing, const npu_buff
     }
 }
 
-/* A quarter of the machine's memory is put into copies, no more. */
-static uint64_t budget(void) {
-    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && bytes > 0 ? (uint64_t)pages / 4 * (uint64_t)bytes : 0;
+/* Copies take at most a quarter of the memory, and leave half of what was free before them. */
+static uint64_t budget(uint64_t taken) {
+    npu_memory m = npu_memory_now("");
+    uint64_t half = (m.free + taken) / 2;
+    return m.total / 4 < half ? m.total / 4 : half;
 }
 
 static uint8_t *room(npu_host *host, uint64_t bytes) {
@@ -69,7 +70,8 @@ static uint8_t *room(npu_host *host, uint64_t bytes) {
         return a->data + a->used - bytes;
     }
     uint64_t size = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
-    if (taken > budget() || size > budget() - taken) return NULL;
+    uint64_t most = budget(taken);
+    if (taken > most || size > most - taken) return NULL;
     struct npu_host_arena *a = calloc(1, sizeof *a);
     void *data = a ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
     if (data == MAP_FAILED) {

@@ -15,19 +15,20 @@ uint64_t npu_host_peak_f32_avx2(uint64_t rounds) {
     return (uint64_t)_mm256_movemask_ps(sum[0]);
 }
 
+/* Sums of two byte products added in 16 bits: what the products of MUL_MAT do with small codes, eight times before a
+ * sum becomes words (matmul_tile_avx2.h). */
 uint64_t npu_host_peak_int8_avx2(uint64_t rounds) {
     volatile char value = 3;
-    __m256i sum[NPU_PEAK_SUMS], a = _mm256_set1_epi8(value), one = _mm256_set1_epi16(1);
-    for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm256_set1_epi32(i);
+    __m256i sum[NPU_PEAK_SUMS], a = _mm256_set1_epi8(value);
+    for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm256_set1_epi16((short)i);
     for (uint64_t n = 0; n < rounds; n++) {
         NPU_PEAK_UNROLL
         for (int i = 0; i < NPU_PEAK_SUMS; i++) {
             /* the operand depends on the sum, or the product would be computed once for all */
-            __m256i pairs = _mm256_maddubs_epi16(a, sum[i]);
-            sum[i] = _mm256_add_epi32(sum[i], _mm256_madd_epi16(pairs, one));
+            sum[i] = _mm256_add_epi16(sum[i], _mm256_maddubs_epi16(a, sum[i]));
         }
     }
-    for (int i = 1; i < NPU_PEAK_SUMS; i++) sum[0] = _mm256_add_epi32(sum[0], sum[i]);
+    for (int i = 1; i < NPU_PEAK_SUMS; i++) sum[0] = _mm256_add_epi16(sum[0], sum[i]);
     return (uint64_t)_mm256_movemask_epi8(sum[0]);
 }
 

@@ -1,0 +1,15 @@
+/* How much memory there is for this process: the machine's, cut to what its cgroup may use (versions 2 and 1). */
+#ifndef NPU_BASE_MEMORY_H
+#define NPU_BASE_MEMORY_H
+
+#include <stdint.h>
+
+typedef struct npu_memory {
+    uint64_t total; /* bytes that may be used at all; 0 = not known */
+    uint64_t free;  /* bytes of them that are not in use; caches that the system gives up at once are not in use */
+} npu_memory;
+
+/* Reads the system's files below |root| ("" but in tests). What can't be read does not limit. Any thread. */
+npu_memory npu_memory_now(const char *root);
+
+#endif

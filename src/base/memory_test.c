@@ -1,0 +1,98 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+
+/* A folder that stands for the system's root. */
+static char root[] = "/tmp/npu-memory-test-XXXXXX";
+
+static void put(const char *path, const char *text) {
+    char name[512];
+    snprintf(name, sizeof name, "%s%s", root, path);
+    for (char *at = name + strlen(root) + 1; (at = strchr(at, '/')); at++) {
+        *at = 0;
+        mkdir(name, 0700);
+        *at = '/';
+    }
+    FILE *file = fopen(name, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void drop(const char *path) {
+    char name[512];
+    snprintf(name, sizeof name, "%s%s", root, path);
+    remove(name);
+}
+
+static void is(uint64_t total, uint64_t free_bytes) {
+    npu_memory m = npu_memory_now(root);
+    assert_int_equal(m.total, total);
+    assert_int_equal(m.free, free_bytes);
+}
+
+static void the_least_limit_counts(void **state) {
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    is(0, 0);
+    put("/proc/meminfo", "MemTotal:       8000 kB\nMemFree:  1 kB\nMemAvailable:   6000 kB\n");
+    is(8000 * 1024, 6000 * 1024);
+    put("/sys/fs/cgroup/memory.max", "max\n");
+    is(8000 * 1024, 6000 * 1024);
+    put("/sys/fs/cgroup/memory.max", "4096000\n");
+    put("/sys/fs/cgroup/memory.current", "3000000\n");
+    is(4096000, 1096000);
+    put("/sys/fs/cgroup/memory.stat", "anon 5\ninactive_file 1000000\n");
+    is(4096000, 2096000);
+    put("/sys/fs/cgroup/memory.current", "5000000\n"); /* more than the limit, for a moment */
+    is(4096000, 96000);
+    put("/proc/meminfo", "MemTotal: 8000 kB\nMemAvailable: 10 kB\n");
+    is(4096000, 10240);
+    drop("/sys/fs/cgroup/memory.max");
+    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    is(8000 * 1024, 10240);
+    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "2048000\n");
+    put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "2000000\n");
+    put("/sys/fs/cgroup/memory/memory.stat", "inactive_file 7\ntotal_inactive_file 20000\n");
+    put("/proc/meminfo", "MemTotal: 8000 kB\n");
+    is(2048000, 68000);
+}
+
+static int clean(void **state) {
+    (void)state;
+    const char *files[] = {"/proc/meminfo",
+                           "/proc",
+                           "/sys/fs/cgroup/memory.current",
+                           "/sys/fs/cgroup/memory.stat",
+                           "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                           "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+                           "/sys/fs/cgroup/memory/memory.stat",
+                           "/sys/fs/cgroup/memory",
+                           "/sys/fs/cgroup",
+                           "/sys/fs",
+                           "/sys",
+                           ""};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) drop(files[i]);
+    return 0;
+}
+
+static void this_machine_has_some(void **state) {
+    (void)state;
+    npu_memory m = npu_memory_now("");
+    assert_true(m.total > 16 << 20);
+    assert_true(m.free > 0 && m.free <= m.total);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(the_least_limit_counts, clean),
+                                       cmocka_unit_test(this_machine_has_some)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
