@@ -9,7 +9,7 @@ set(NPU_SHARED "${PROJECT_SOURCE_DIR}/../shared" CACHE PATH "folder of the refer
 # Sets what every test gets: environment, skip code, time limit in seconds.
 function(npu_test_properties name timeout)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} ENVIRONMENT
-    "NPU_SOURCE=${PROJECT_SOURCE_DIR};NPU_BUILD=${PROJECT_BINARY_DIR};NPU_BIN=${PROJECT_BINARY_DIR}/npu;NPU_SHARED=${NPU_SHARED};NPU_REQUIRE=$<BOOL:${NPU_REQUIRE}>;NPU_FULL=$<BOOL:${NPU_FULL}>;NPU_SANITIZE=${NPU_SANITIZE};PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support;PYTHONDONTWRITEBYTECODE=1;ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
+    "NPU_SOURCE=${PROJECT_SOURCE_DIR};NPU_BUILD=${PROJECT_BINARY_DIR};NPU_BIN=${PROJECT_BINARY_DIR}/npu;NPU_SHARED=${NPU_SHARED};NPU_REQUIRE=$<BOOL:${NPU_REQUIRE}>;NPU_FULL=$<BOOL:${NPU_FULL}>;NPU_SANITIZE=${NPU_SANITIZE};NPU_NO_CACHE=1;PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support;PYTHONDONTWRITEBYTECODE=1;ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
   if(NPU_REQUIRE)
     set_tests_properties(${name} PROPERTIES FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\]|skipped=[0-9]")
   else()

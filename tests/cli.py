@@ -41,7 +41,7 @@ def prints():
         for target in ("hexagon: ", "xdna: "):
             expect(4, "run", "-m", MODEL, "-p", "x", "--device", "npu", says=target)
     for command in ("run", "bench", "logits", "tokenize", "chat-template", "eval", "info", "plan", "devices", "conform",
-                    "gate"):
+                    "gate", "cache"):
         expect(0, command, "--help", out=f"npu {command}")
     expect(0, "info", MODEL, out="general.architecture")
     facts = json.loads(expect(0, "info", MODEL, "--json"))

@@ -84,7 +84,8 @@ def usage():
     expect(2, "plan", "--diff", "a", "", says="operand 1 is empty")
     for flag in (["-m", MODEL], ["--prompt-tokens", "1"], ["--gen-tokens", "1"], ["--depth", "1"], ["--ctx", "9"],
                  ["--json-schema", "x"], ["--host-cost"], ["--plan", "x"], ["--no-fallback"], ["--prefill-rows", "1"],
-                 ["--kv", "f32"], ["--exact"], ["--fast"], ["--profile"], ["--trace", "x"]):
+                 ["--kv", "f32"], ["--exact"], ["--fast"], ["--profile"], ["--trace", "x"],
+                 ["--no-cache"], ["--cache-limit", "1"]):
         expect(2, "bench", "--ops", "gemv", *flag, says="has no effect with --ops")
         expect(2, "bench", "--repack", *flag, says="has no effect with --repack")
     expect(2, "bench", "--repack", "--npu-target", "hexagon", "--driver", "sim", says="--driver has no effect with --repack")

@@ -43,11 +43,13 @@ typedef struct npu_context_params {
     const char *driver; /* NULL = "auto", which never is an emulator */
     const char *kernels_dir; /* where the target's programs are; NULL = as installed */
     const char *cache_dir; /* where a target may keep what it made, e.g. kernels for emulated devices; NULL = nowhere */
-    const char *plan_path; /* a plan file to obey; NULL = derive one */
-    const char *const *emu; /* "key=value" settings of an emulated device, NULL-terminated */
-    double timeout_s;       /* how long one submit may take on a device; 0 = its driver's: 5, emulated ones more */
-    bool no_fallback;       /* refuse a plan that leaves an op to the CPU */
-    bool no_wait;           /* another process holds the device: fail at once instead of waiting */
+    bool no_cache; /* with a cache_dir: packed weights are neither read from its folder "weights" nor left there */
+    uint64_t cache_limit_bytes; /* of that folder; 0 = 8 GiB */
+    const char *plan_path;      /* a plan file to obey; NULL = derive one */
+    const char *const *emu;     /* "key=value" settings of an emulated device, NULL-terminated */
+    double timeout_s;           /* how long one submit may take on a device; 0 = its driver's: 5, emulated ones more */
+    bool no_fallback;           /* refuse a plan that leaves an op to the CPU */
+    bool no_wait;               /* another process holds the device: fail at once instead of waiting */
     const char *trace_path; /* write there which op ran when, on the host and on the device, for ui.perfetto.dev; the
                              * first npu_decode opens that file, and fails with IO when it can't be written */
 
@@ -136,6 +138,7 @@ typedef struct npu_counters {
     uint64_t images, image_bytes;            /* descriptors built for the NPU: none after the first steps */
     uint64_t mapped_bytes;                   /* of buffers that the NPU mapped, again or for the first time */
     uint64_t dma_bytes, cache_bytes;         /* that the NPU moved by DMA, and cleaned and dropped from its cache */
+    uint64_t cached_bytes, packed_bytes;     /* with a cache_dir: packed weights read from there, and made here */
     uint64_t barriers, fences;               /* of several devices: barriers of all, and other waits and signals */
 } npu_counters;
 NPU_API void npu_context_counters(const npu_context *context, npu_counters *out);

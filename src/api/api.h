@@ -4,6 +4,7 @@
 #ifndef NPU_API_API_H
 #define NPU_API_API_H
 
+#include "cache/cache.h"
 #include "model/instance.h"
 #include "npu/npu.h"
 #include "tokenizer/tokenizer.h"
@@ -26,6 +27,7 @@ struct npu_context {
     npu_trace *trace; /* NULL = none */
     npu_decode_progress_fn *progress;
     void *progress_user;
+    npu_cache *cache; /* NULL = none */
     const float *logits; /* of the last npu_decode */
     uint32_t n_logits;
     float *kept; /* logits of earlier steps of one npu_decode, max_logits rows */

@@ -32,6 +32,7 @@ static npu_status open_device(npu_context *c, const npu_context_params *p, const
                         first->layer == NPU_NO_LAYER ? -1 : first->layer, npu_role_name(first->role), first->why);
     NPU_TRY(c->host->ops->load_block(c->host, 0, c->model->h.n_layers, &c->instance.source, err));
     params.trace = c->trace;
+    params.cache = c->cache ? npu_cache_seam(c->cache) : NULL;
     NPU_TRY(target->open(&params, c->plan, p->kernels_dir, &c->device, err));
     return load(c->device, &c->instance, p, err);
 }
@@ -65,6 +66,30 @@ static npu_status make_executor(npu_context *c, const npu_context_params *p, npu
     return status;
 }
 
+/* What packs in a few milliseconds is not worth files. */
+enum { LEAST_CACHED_BYTES = 16 << 20 };
+
+static npu_status open_cache(npu_context *c, const npu_context_params *p, npu_error *err) {
+    uint32_t n = (uint32_t)npu_gguf_file_count(c->model->gguf);
+    npu_cache_file *files = calloc(n, sizeof *files);
+    if (!files) return npu_fail(err, NPU_NO_MEMORY, "context.memory", "no memory for %u files", n);
+    for (uint32_t i = 0; i < n; i++) {
+        const npu_gguf_file *f = npu_gguf_file_at(c->model->gguf, i);
+        files[i] =
+            (npu_cache_file){f->path, c->model->files[i].data, f->size, f->device, f->inode, f->mtime_ns, f->ctime_ns};
+    }
+    npu_cache_params params = {.logger = p->logger,
+                               .dir = p->cache_dir,
+                               .limit_bytes = p->cache_limit_bytes ? p->cache_limit_bytes : NPU_CACHE_DEFAULT_LIMIT,
+                               .least_bytes = LEAST_CACHED_BYTES,
+                               .threads = p->threads,
+                               .files = files,
+                               .n_files = n};
+    npu_status status = npu_cache_open(&params, &c->cache, err);
+    free(files);
+    return status;
+}
+
 static npu_status open_context(npu_context *c, const npu_context_params *p, npu_error *err) {
     const npu_target_ops *target;
     npu_caps caps = {0};
@@ -81,6 +106,8 @@ static npu_status open_context(npu_context *c, const npu_context_params *p, npu_
     if (!c->kept)
         return npu_fail(err, NPU_NO_MEMORY, "context.memory", "no memory for %u rows of logits", c->max_logits);
     if (p->trace_path) NPU_TRY(npu_trace_create(p->trace_path, &c->trace, err));
+    if (p->cache_dir && !p->no_cache) NPU_TRY(open_cache(c, p, err));
+    params.cache = c->cache ? npu_cache_seam(c->cache) : NULL;
     NPU_TRY(npu_target_host.open(&params, NULL, NULL, &c->host, err));
     NPU_TRY(target ? open_device(c, p, target, &caps, err) : load_host(c, p, &caps, err));
     npu_log(&p->logger, NPU_LOG_INFO, "%s on %s by plan %s", c->plan->architecture, c->plan->target, c->plan->hash);
@@ -104,12 +131,14 @@ npu_status npu_context_open(npu_model *model, const npu_context_params *params, 
 
 void npu_context_close(npu_context *c) {
     if (!c) return;
+    if (c->executor && c->cache) npu_cache_save(c->cache); /* targets still have what they packed */
     npu_executor_free(c->executor);
     if (c->device) c->device->ops->close(c->device);
     if (c->host) c->host->ops->close(c->host);
     npu_plan_free(c->plan);
     npu_instance_free(&c->instance);
     npu_trace_free(c->trace);
+    npu_cache_close(c->cache);
     free(c->kept);
     free(c);
 }
@@ -140,6 +169,7 @@ void npu_context_counters(const npu_context *c, npu_counters *out) {
                           .multiply_adds_per_token = c->instance.multiply_adds,
                           .kv_bytes_per_token = npu_instance_kv_bytes(&c->instance)};
     npu_executor_count(c->executor, out);
+    if (c->cache) npu_cache_count(c->cache, &out->cached_bytes, &out->packed_bytes);
 }
 
 void npu_context_profile(npu_context *c, npu_profile_fn *fn, void *user) {

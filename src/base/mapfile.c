@@ -42,6 +42,7 @@ npu_status npu_map_open(const char *path, npu_map *out, npu_error *err) {
     if (status != NPU_OK) return status;
     out->size = (uint64_t)st.st_size;
     out->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    out->ctime_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
     out->device = (uint64_t)st.st_dev;
     out->inode = (uint64_t)st.st_ino;
     return NPU_OK;

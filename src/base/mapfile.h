@@ -13,9 +13,9 @@
 #include "base/status.h"
 
 typedef struct npu_map {
-    const uint8_t *data; /* page aligned; NULL for an empty file */
-    uint64_t size;       /* when it was opened */
-    int64_t mtime_ns;
+    const uint8_t *data;        /* page aligned; NULL for an empty file */
+    uint64_t size;              /* when it was opened */
+    int64_t mtime_ns, ctime_ns; /* of its content, and of anything about it: no program sets the latter */
     uint64_t device, inode;
 } npu_map;
 

@@ -140,5 +140,6 @@ int cli_bench(const cli_options *o);
 int cli_eval(const cli_options *o);
 int cli_conform(const cli_options *o);
 int cli_gate(const cli_options *o);
+int cli_cache(const cli_options *o);
 
 #endif

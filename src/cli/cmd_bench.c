@@ -23,6 +23,11 @@ typedef struct work {
 
 enum { WARM_TOKENS = 512, WARM_STEPS = 8 };
 
+/* From the start of opening the model: until it can be used, and until the first logits, for which the CPU packs. */
+typedef struct start_up {
+    double opened, first; /* seconds */
+} start_up;
+
 typedef struct spread {
     double median, min, max;
 } spread;
@@ -110,11 +115,20 @@ static npu_status warm_up(npu_context *context, npu_row *rows, const work *w, np
     return run_once(context, rows, &some, &ignored, err);
 }
 
+/* One token, before anything else. */
+static npu_status first_token(npu_context *context, double begin, start_up *out, npu_error *err) {
+    npu_row row = {.logits = true};
+    NPU_TRY(npu_decode(context, &row, 1, err));
+    out->first = cli_now() - begin;
+    return NPU_OK;
+}
+
 static json_t *spread_json(spread s) {
     return json_pack("{s:f, s:f, s:f}", "median", s.median, "min", s.min, "max", s.max);
 }
 
-static int print_json(const cli_options *o, const cli_session *session, const sample *samples, int n, const work *w) {
+static int print_json(const cli_options *o, const cli_session *session, const start_up *start, const sample *samples,
+                      int n, const work *w) {
     char model[4096];
     npu_counters counters;
     npu_context_counters(session->context, &counters);
@@ -134,12 +148,16 @@ static int print_json(const cli_options *o, const cli_session *session, const sa
         spread_of(samples, n, offsetof(sample, remapped)).median, "plan", cli_plan_hash(session));
     if (w->parallel > 1)
         cli_json_set(&root, "single_tok_s", spread_json(spread_of(samples, n, offsetof(sample, single))));
+    cli_json_set(&root, "open_s", json_real(start->opened));
+    cli_json_set(&root, "first_token_s", json_real(start->first));
+    cli_json_set(&root, "cached_bytes", json_integer((json_int_t)counters.cached_bytes));
+    cli_json_set(&root, "packed_bytes", json_integer((json_int_t)counters.packed_bytes));
     return cli_print_json(root, JSON_INDENT(1));
 }
 
-static int print_results(const cli_options *o, const cli_session *session, const sample *samples, int n,
-                         const work *w) {
-    if (o->json) return print_json(o, session, samples, n, w);
+static int print_results(const cli_options *o, const cli_session *session, const start_up *start, const sample *samples,
+                         int n, const work *w) {
+    if (o->json) return print_json(o, session, start, samples, n, w);
     const char *plan = cli_plan_hash(session);
     npu_counters counters;
     npu_context_counters(session->context, &counters);
@@ -160,6 +178,10 @@ static int print_results(const cli_options *o, const cli_session *session, const
     }
     double remapped = spread_of(samples, n, offsetof(sample, remapped)).median;
     if (remapped > 0) printf("%.1f MiB a token mapped anew\n", remapped / CLI_MIB);
+    printf("opened in %.3f s, first token after %.3f s", start->opened, start->first);
+    if (counters.packed_bytes) printf(", %.1f MiB of weights packed", (double)counters.packed_bytes / CLI_MIB);
+    if (counters.cached_bytes) printf(", %.1f MiB of packed weights read", (double)counters.cached_bytes / CLI_MIB);
+    putchar('\n');
     printf("peak memory %.1f MiB, median of %d run%s, depth %u\n", (double)cli_peak_memory() / CLI_MIB, n,
            n == 1 ? "" : "s", w->depth);
     return CLI_EXIT_OK;
@@ -188,8 +210,9 @@ static int bench_host_cost(cli_options *o) {
     return cli_close(&session, bad);
 }
 
-static int measure(const cli_options *o, const cli_session *session, npu_row *rows, sample *samples, int runs,
-                   const work *w) {
+static int measure(const cli_options *o, const cli_session *session, double begin, npu_row *rows, sample *samples,
+                   int runs, const work *w) {
+    start_up start = {.opened = cli_now() - begin};
     npu_model_info info;
     npu_error err = {0};
     uint32_t all = (w->depth + w->prompt + w->gen) * w->parallel;
@@ -198,16 +221,18 @@ static int measure(const cli_options *o, const cli_session *session, npu_row *ro
         return cli_error("--parallel %u: this context gives the logits of at most %u rows at once", w->parallel,
                          npu_context_max_logits(session->context));
     cli_bench_fill(rows, all, info.n_vocab);
+    if (first_token(session->context, begin, &start, &err) != NPU_OK) return cli_fail(&err);
     if (warm_up(session->context, rows, w, &err) != NPU_OK) return cli_fail(&err);
     for (int i = 0; i < runs; i++) {
         cli_bench_fill(rows, all, info.n_vocab);
         if (run_once(session->context, rows, w, &samples[i], &err) != NPU_OK) return cli_fail(&err);
     }
-    return print_results(o, session, samples, runs, w);
+    return print_results(o, session, &start, samples, runs, w);
 }
 
 static int bench_model(cli_options *o, const work *w, int runs) {
     cli_session session;
+    double begin = cli_now();
     cli_look_for_interrupt();
     int bad = cli_open_model(o, o->json_schema != NULL, &session);
     if (!bad) bad = cli_open_context(o, &session);
@@ -216,7 +241,7 @@ static int bench_model(cli_options *o, const work *w, int runs) {
     npu_row *rows = calloc((size_t)(w->depth + w->prompt + w->gen) * w->parallel, sizeof *rows);
     sample *samples = calloc((size_t)runs, sizeof *samples);
     if (rows && samples)
-        bad = measure(o, &session, rows, samples, runs, w);
+        bad = measure(o, &session, begin, rows, samples, runs, w);
     else
         bad = cli_error("no memory for the tokens of %u sequences", w->parallel);
     free(rows);

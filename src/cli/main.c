@@ -11,7 +11,7 @@
 
 enum {
     PLAN_GROUPS = CLI_MODEL | CLI_CONTEXT | CLI_CPU | CLI_PLACE | CLI_DEVICE,
-    CONTEXT_GROUPS = PLAN_GROUPS | CLI_SUBMIT | CLI_PROFILE | CLI_TRACE,
+    CONTEXT_GROUPS = PLAN_GROUPS | CLI_SUBMIT | CLI_PROFILE | CLI_TRACE | CLI_CACHE,
 };
 
 static const cli_command commands[] = {
@@ -29,13 +29,15 @@ static const cli_command commands[] = {
      CONTEXT_GROUPS | CLI_EVAL | CLI_AGAINST | CLI_JSON, 0, cli_eval},
     {"info", "FILE", "what a model file holds", CLI_JSON, 1, cli_info},
     {"plan", "", "print or write what runs where, and why; --diff A B: compare two plans",
-     PLAN_GROUPS | CLI_SUBMIT | CLI_PROFILE | CLI_ARCH | CLI_PLAN | CLI_OUTPUT, 0, cli_plan, 1},
+     PLAN_GROUPS | CLI_SUBMIT | CLI_CACHE | CLI_PROFILE | CLI_ARCH | CLI_PLAN | CLI_OUTPUT, 0, cli_plan, 1},
     {"devices", "", "what this machine has; opens no session", CLI_DEVICE | CLI_ARCH | CLI_JSON, 0, cli_devices},
     {"conform", "", "compare every op of a target with the host reference",
      CLI_PLACE | CLI_DEVICE | CLI_SUBMIT | CLI_CPU | CLI_CONFORM | CLI_SEED | CLI_PROFILE, 0, cli_conform},
     {"gate", "record|check|compare [DIR [DIR]]", "prove that a change changed no text, number, plan or time",
-     PLAN_GROUPS | CLI_SUBMIT | CLI_OUTPUT | CLI_TOKENS | CLI_RUNS | CLI_AGAINST | CLI_JSON | CLI_PROFILE, 1, cli_gate,
-     2},
+     PLAN_GROUPS | CLI_SUBMIT | CLI_CACHE | CLI_OUTPUT | CLI_TOKENS | CLI_RUNS | CLI_AGAINST | CLI_JSON | CLI_PROFILE,
+     1, cli_gate, 2},
+    {"cache", "ls|clean [MODEL]",
+     "list or remove packed weights that earlier runs left; MODEL is a name that ls prints", CLI_JSON, 1, cli_cache, 1},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -82,13 +84,16 @@ static int finish(int code) {
     return cli_error("can't write to standard output: %s", why ? strerror(why) : "output was lost");
 }
 
-/* Where generated files are kept, as the XDG rules say; a name that is not absolute counts for nothing. */
+/* Where generated files are kept, as the XDG rules say; a name that is not absolute counts for nothing. NPU_NO_CACHE is
+ * --no-cache for all commands: what is to see packing itself must not depend on earlier runs. */
 static void find_cache(cli_options *o) {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n = xdg && xdg[0] == '/'     ? snprintf(o->cache, sizeof o->cache, "%s/npu", xdg)
             : home && home[0] == '/' ? snprintf(o->cache, sizeof o->cache, "%s/.cache/npu", home)
                                      : 0;
     if (n >= (int)sizeof o->cache) o->cache[0] = 0;
+    const char *off = getenv("NPU_NO_CACHE");
+    if (off && off[0]) o->no_cache = true;
 }
 
 static int run(const cli_command *command, int argc, char **argv) {

@@ -40,6 +40,7 @@ enum {
     CLI_RUNS = 1 << 26,
     CLI_AGAINST = 1 << 27,
     CLI_TRACE = 1 << 28,
+    CLI_CACHE = 1 << 29, /* of those that pack weights */
 };
 
 enum { CLI_LIST_MAX = 32, CLI_POSITIONAL_MAX = 3 };

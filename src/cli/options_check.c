@@ -10,7 +10,8 @@ static int check_no_model(const cli_options *o) {
     static const int of_models[] = {CLI_OPT_model,       CLI_OPT_prompt_tokens, CLI_OPT_gen_tokens, CLI_OPT_depth,
                                     CLI_OPT_ctx,         CLI_OPT_json_schema,   CLI_OPT_host_cost,  CLI_OPT_plan,
                                     CLI_OPT_no_fallback, CLI_OPT_prefill_rows,  CLI_OPT_kv,         CLI_OPT_exact,
-                                    CLI_OPT_fast,        CLI_OPT_profile,       CLI_OPT_trace,      CLI_OPT_parallel};
+                                    CLI_OPT_fast,        CLI_OPT_profile,       CLI_OPT_trace,      CLI_OPT_parallel,
+                                    CLI_OPT_no_cache,    CLI_OPT_cache_limit};
     static const int of_targets[] = {CLI_OPT_runs, CLI_OPT_device, CLI_OPT_npu_target};
     const char *alone = o->ops ? "--ops" : o->repack ? "--repack" : o->roofline ? "--roofline" : NULL;
     for (size_t i = 0; alone && i < sizeof of_models / sizeof of_models[0]; i++)
@@ -34,6 +35,7 @@ static int check_pairs(const cli_options *o) {
         {CLI_OPT_exact, CLI_OPT_driver},
         {CLI_OPT_fast, CLI_OPT_npu_target},
         {CLI_OPT_host_cost, CLI_OPT_json_schema},
+        {CLI_OPT_no_cache, CLI_OPT_cache_limit},
         {CLI_OPT_ops, CLI_OPT_repack},
         {CLI_OPT_estimate, CLI_OPT_ops},
         {CLI_OPT_estimate, CLI_OPT_repack},

@@ -44,6 +44,8 @@ npu_context_params cli_context_params(const cli_options *o) {
         .driver = o->driver,
         .kernels_dir = o->kernels,
         .cache_dir = o->cache[0] ? o->cache : NULL,
+        .no_cache = o->no_cache || (o->given[CLI_OPT_cache_limit] && !o->cache_limit),
+        .cache_limit_bytes = (uint64_t)o->cache_limit,
         .plan_path = o->plan,
         .emu = o->emu[0] ? o->emu : NULL,
         .timeout_s = o->timeout,

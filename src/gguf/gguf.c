@@ -62,6 +62,7 @@ static npu_status map_part(npu_gguf *g, const char *path, npu_error *err) {
     part->data = part->map.data;
     part->info.size = part->map.size;
     part->info.mtime_ns = part->map.mtime_ns;
+    part->info.ctime_ns = part->map.ctime_ns;
     part->info.device = part->map.device;
     part->info.inode = part->map.inode;
     return NPU_OK;

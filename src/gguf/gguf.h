@@ -70,7 +70,7 @@ typedef struct npu_gguf_tensor {
 typedef struct npu_gguf_file {
     const char *path; /* as given, or made from it for further parts of a split file */
     uint64_t size;
-    int64_t mtime_ns;
+    int64_t mtime_ns, ctime_ns;
     uint64_t device, inode;
 } npu_gguf_file;
 

@@ -40,7 +40,8 @@ typedef struct npu_target_params {
     const char *split;      /* how a model is split over them: "layer", "row", "tensor"; NULL = as the target likes */
     bool no_wait;           /* another process holds the device: fail at once instead of waiting */
     const char *const *emu; /* "key=value" settings of an emulated device, NULL-terminated; NULL = none */
-    struct npu_trace *trace; /* NULL = none; else what the device does goes there (trace/trace.h) */
+    const npu_weight_cache *cache; /* NULL = none; else packed weights are there, and are left there */
+    struct npu_trace *trace;       /* NULL = none; else what the device does goes there (trace/trace.h) */
 } npu_target_params;
 
 /* What a target can do; from a probe, or from --arch for a device that is not here. Stored in the plan and compared by

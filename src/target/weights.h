@@ -2,8 +2,10 @@
 #ifndef NPU_TARGET_WEIGHTS_H
 #define NPU_TARGET_WEIGHTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "base/pool.h"
 #include "base/status.h"
 #include "wire/tensor.h"
 
@@ -46,5 +48,24 @@ typedef struct npu_weight_source {
     npu_status (*get)(void *context, unsigned layer, npu_role role, npu_weight_part part, npu_weight *out,
                       npu_error *err);
 } npu_weight_source;
+
+/* Weights as a target packed them: what of, and how they lie. Equal values mean equal bytes. */
+typedef struct npu_packed {
+    const char *layout; /* names the order of the bytes and its version: it changes whenever they do */
+    const void *source; /* in a file of the model, rows |row_bytes| apart */
+    uint64_t source_bytes, row_bytes;
+    uint8_t type;
+    uint32_t ne[NPU_MAX_DIMS];
+    uint64_t bytes; /* of the packed weights */
+} npu_packed;
+
+/* Where a target finds weights that an earlier process packed (src/cache). Neither call fails; from one thread at a
+ * time. take: fills |out| with all threads of |pool|; false: nothing was there, pack, and call keep. What was taken or
+ * kept must stay as it is until the target closes. */
+typedef struct npu_weight_cache {
+    void *context;
+    bool (*take)(void *context, const npu_packed *what, npu_pool *pool, uint8_t *out);
+    void (*keep)(void *context, const npu_packed *what, const uint8_t *data);
+} npu_weight_cache;
 
 #endif

@@ -66,6 +66,7 @@ typedef struct npu_hex_target {
     npu_hex_tracer *tracer;                     /* NULL = off */
     npu_pool *pool;                             /* for packing */
     npu_hex_row_tile_fn *const *row_tiles;      /* of this CPU */
+    const npu_weight_cache *cache;              /* NULL = none */
     uint64_t session_id;
     uint8_t *layer_device; /* of a model split by layers, as the plan says; [n_layers] */
     uint32_t n_layers;

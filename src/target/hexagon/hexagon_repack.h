@@ -5,6 +5,10 @@
 
 #include "wire/image.h"
 
+/* Names the images of all formats in the weight cache, those of every architecture alike; test hexagon_layout holds it
+ * against the bytes. */
+#define NPU_HEX_LAYOUT "hexagon images 1"
+
 /* Makes one row tile from 32 rows of |k| values, |row_bytes| apart. */
 typedef void npu_hex_row_tile_fn(const uint8_t *raw, uint64_t row_bytes, uint32_t k, uint8_t *out);
 

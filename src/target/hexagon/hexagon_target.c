@@ -56,6 +56,7 @@ static npu_status hex_open(const npu_target_params *params, const npu_plan *plan
     t->base.ops = &npu_target_hexagon;
     t->base.logger = params->logger;
     t->base.mode = params->mode;
+    t->cache = params->cache;
     uint32_t features = 0;
     npu_status status = npu_hex_set_read(params->devices, params->split, &t->set, err);
     if (status == NPU_OK) status = npu_cpu_level(params->cpu_level, &features, err);

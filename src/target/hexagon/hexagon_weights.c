@@ -110,6 +110,21 @@ static uint64_t aligned(uint64_t bytes) {
     return NPU_GUARD(DRIVER_WEIGHT_ALIGN) ? (bytes + 127) & ~127ull : bytes;
 }
 
+/* From the weight cache, when it has them; what is not packed is as near in the file. */
+static void fill_weight(npu_hex_target *t, const item *it, uint8_t *out) {
+    const npu_weight_cache *cache = it->t.layout == NPU_LAYOUT_TILES ? t->cache : NULL;
+    npu_packed what = {.layout = NPU_HEX_LAYOUT,
+                       .source = it->w.data,
+                       .source_bytes = it->w.bytes,
+                       .row_bytes = it->w.nb[1],
+                       .type = it->w.type,
+                       .bytes = it->bytes};
+    memcpy(what.ne, it->w.ne, sizeof what.ne);
+    if (cache && cache->take(cache->context, &what, t->pool, out)) return;
+    npu_hex_pack(t->pool, t->row_tiles, &it->w, &it->t, out);
+    if (cache) cache->keep(cache->context, &what, out);
+}
+
 /* Places items from |from| on in one new buffer, as many as fit. */
 static npu_status fill_buffer(npu_hex_target *t, items *list, uint32_t *from, npu_error *err) {
     uint64_t bytes = 0;
@@ -130,7 +145,7 @@ static npu_status fill_buffer(npu_hex_target *t, items *list, uint32_t *from, np
     for (uint32_t i = *from; i < end; i++) {
         item *it = &list->at[i];
         it->t.offset = bytes;
-        npu_hex_pack(t->pool, t->row_tiles, &it->w, &it->t, w.buffer->data + bytes);
+        fill_weight(t, it, w.buffer->data + bytes);
         bytes += aligned(it->bytes);
         w.key = it->key;
         w.tensor = it->t;

@@ -27,6 +27,7 @@ typedef struct npu_host {
     npu_host_image *images; /* latest first */
     struct npu_host_copy *copies;
     struct npu_host_arena *arenas;
+    const npu_weight_cache *cache; /* NULL = none */
     uint64_t sequence;
 } npu_host;
 

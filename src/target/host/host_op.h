@@ -38,6 +38,7 @@ typedef uint64_t npu_host_scratch_fn(const npu_op *op, const npu_tensor *tensors
 
 /* How a variant likes its weights best, when somebody has the memory to keep a copy of them. */
 typedef struct npu_host_packing {
+    const char *layout; /* for the weight cache: changes whenever the copy's bytes do */
     uint64_t (*bytes)(const npu_tensor *w, npu_mode mode); /* of the copy; 0 = |w| stays as it is */
     uint64_t (*parts)(const npu_tensor *w);                /* that can be made independently */
     void (*pack)(const npu_tensor *w, const uint8_t *data, uint64_t first, uint64_t end,

@@ -3,11 +3,13 @@
  * needed: what finds no room stays in place, with the same results.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/mapfile.h"
 #include "base/memory.h"
 #include "target/host/host.h"
+#include "wire/op_check.h"
 
 /* Copies lie together in pieces of memory of at least this size, large enough for the system's large pages. */
 enum { ARENA_BYTES = 16 << 20, ALIGN = 128, SLICE_BYTES = 4 << 20 };
@@ -52,6 +54,22 @@ static void pack(npu_host *host, const npu_host_packing *packing, const npu_buff
         npu_pool_run(host->pool, pack_part, &(job){packing, w, data, parts * i / n, parts * (i + 1) / n, to});
         if (buffer->mapped) npu_map_drop(data + bytes / n * i, bytes / n + (i + 1 == n ? bytes % n : 0));
     }
+}
+
+/* From the weight cache, when it has them. */
+static void fill(npu_host *host, const npu_host_packing *packing, const npu_buffer *buffer, const npu_tensor *w,
+                 uint64_t bytes, uint8_t *to) {
+    const npu_weight_cache *cache = host->cache;
+    npu_packed what = {.layout = packing->layout,
+                       .source = buffer->data + w->offset,
+                       .source_bytes = npu_tensor_extent(w),
+                       .row_bytes = w->nb[1],
+                       .type = w->type,
+                       .bytes = bytes};
+    memcpy(what.ne, w->ne, sizeof what.ne);
+    if (cache && cache->take(cache->context, &what, host->pool, to)) return;
+    pack(host, packing, buffer, w, to);
+    if (cache) cache->keep(cache->context, &what, to);
 }
 
 /* Copies take at most a quarter of the memory, and leave half of what was free before them. */
@@ -104,7 +122,7 @@ const uint8_t *npu_host_packed(npu_host *host, const npu_host_packing *packing, 
         free(c);
         return NULL;
     }
-    pack(host, packing, buffer, w, to);
+    fill(host, packing, buffer, w, bytes, to);
     *c = (struct npu_host_copy){host->copies, data, packing, {w->ne[0], w->ne[1]}, w->nb[1], w->type, to};
     host->copies = c;
     return to;

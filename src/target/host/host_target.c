@@ -63,6 +63,7 @@ static npu_status host_open(const npu_target_params *params, const npu_plan *pla
     npu_host *host = calloc(1, sizeof *host);
     if (!host) return npu_fail(err, NPU_NO_MEMORY, "host.open", "no memory for the host target");
     host->base = (npu_target){&npu_target_host, params->logger, params->mode, caps};
+    host->cache = params->cache;
     npu_status status = npu_cpu_level(params->cpu_level, &host->features, err);
     if (status == NPU_OK) status = npu_pool_create(params->n_threads, &host->pool, err);
     if (status != NPU_OK) {

@@ -74,6 +74,9 @@ typedef struct npu_mm_kernels {
  * codes) of one row after the other, so that a vector of rows is one load and a matrix is read from end to end. */
 extern const npu_host_packing npu_host_mul_mat_packing;
 
+/* Names the order above; test matmul_layout holds it against the bytes. */
+#define NPU_MM_LAYOUT "host strips 1"
+
 /* The driver: one call of an op on one thread of the pool. */
 npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels, npu_error *err);
 

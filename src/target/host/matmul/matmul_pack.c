@@ -80,4 +80,4 @@ static uint64_t strips(const npu_tensor *w) {
     return ((uint64_t)w->ne[1] + NPU_MM_PACK_ROWS - 1) / NPU_MM_PACK_ROWS;
 }
 
-const npu_host_packing npu_host_mul_mat_packing = {packed_bytes, strips, pack};
+const npu_host_packing npu_host_mul_mat_packing = {NPU_MM_LAYOUT, packed_bytes, strips, pack};
