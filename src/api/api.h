@@ -27,7 +27,7 @@ struct npu_context {
     npu_trace *trace; /* NULL = none */
     npu_decode_progress_fn *progress;
     void *progress_user;
-    npu_cache *cache; /* NULL = none */
+    npu_cache *cache;    /* NULL = none */
     const float *logits; /* of the last npu_decode */
     uint32_t n_logits;
     float *kept; /* logits of earlier steps of one npu_decode, max_logits rows */

@@ -211,21 +211,35 @@ static void changed_models_are_packed_anew(void **state) {
     }
 }
 
+static uint8_t *map_to_write(const place *p) {
+    int fd = open(p->model, O_RDWR | O_CLOEXEC);
+    uint8_t *bytes = mmap(NULL, MODEL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(bytes, MAP_FAILED);
+    close(fd);
+    return bytes;
+}
+
 static void writes_through_a_mapping_are_seen(void **state) {
     (void)state;
     static const char *const folders[] = {"/tmp", "/dev/shm"};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         if (access(folders[i], W_OK) != 0) continue;
         place *p = make_place(folders[i]);
-        int fd = open(p->model, O_RDWR | O_CLOEXEC);
-        uint8_t *bytes = mmap(NULL, MODEL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        assert_ptr_not_equal(bytes, MAP_FAILED);
-        close(fd);
+        uint8_t *bytes = map_to_write(p);
         bytes[5000] ^= 1; /* the page may be written from now on without the system's knowledge */
         settle();
         ASSERT_RUN(p, 0, ALL);
         for (int k = 0; k < 3; k++) {
             bytes[5000] ^= (uint8_t)(2 << k);
+            ASSERT_RUN(p, 0, ALL);
+        }
+        munmap(bytes, MODEL_BYTES);
+        settle();
+        fresh(p);
+        ASSERT_RUN(p, ALL, 0);
+        bytes = map_to_write(p); /* one that comes after the content was remembered */
+        for (int k = 0; k < 3; k++) {
+            bytes[9000] ^= (uint8_t)(1 << k);
             ASSERT_RUN(p, 0, ALL);
         }
         munmap(bytes, MODEL_BYTES);
