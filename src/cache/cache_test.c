@@ -323,6 +323,10 @@ static void strange_files_are_replaced(void **state) {
     ASSERT_RUN(p, 0, ALL);
     char *path = image_path(p), target[128];
     struct stat st;
+    flip(path, 600, 1); /* of the first weights */
+    ignored_and_replaced(p, path);
+    flip(path, 9, 1); /* version */
+    ignored_and_replaced(p, path);
     snprintf(target, sizeof target, "%s/elsewhere", p->root);
     assert_int_equal(rename(path, target), 0);
     assert_int_equal(symlink(target, path), 0); /* even to a good one */
