@@ -117,7 +117,8 @@ def settings(here):
     found = judged(TEXT | LOGITS | PLAN, "check", here, "--kv", "q8_0", "--against", "exact")
     assert found["logits"]["kld_mean"] > 0 and found["logits"]["against"]["kld_mean"] > 0, found
     exact = here.parent / "exact"
-    run_npu("gate", "record", "-m", MODEL, "-o", exact, "--ctx", "128", "--exact", "--against", "exact", "-q", "-r", "1")
+    run_npu("gate", "record", "-m", MODEL, "-o", exact, "--ctx", "128", "--exact", "--against", "exact", "-q", "-r", "1", "-t",
+            "1")
     found = judged(0, "check", exact)
     assert found["logits"]["recorded_against"]["kld_max"] == 0, found
 
@@ -191,7 +192,7 @@ def broken(here, tmp):
     refused(3, "gate.json", "check", cut)
     mine = tmp / "mine"
     mine.mkdir()
-    run_npu("gate", "record", "-m", MODEL, "-o", mine, "--ctx", "128", "-q")  # an empty folder is fine
+    run_npu("gate", "record", "-m", MODEL, "-o", mine, "--ctx", "128", "-q", "-t", "1")  # an empty folder is fine
     assert sorted(p.name for p in mine.iterdir()) == ["gate.json", "logits.f32", "plan.json"]
     measured = {name: json.loads((path / "gate.json").read_text())["profile"] for name, path in (("once", here), ("mine", mine))}
     assert all(row["second_ns"] == 0 for row in measured["once"]["rows"])
