@@ -65,10 +65,11 @@ def tensor_case(name, counts, greedy, folder):
     ref = json.loads((case / "ref.json").read_text())
     ids, rows = ref["prompt_ids"], len(ref["prompt_ids"])
     reference = np.fromfile(case / "logits.f32", np.float32).reshape(-1, ref["n_vocab"])
-    one = logits(case / "model.gguf", ids, greedy, folder / "one", *HEXAGON)
+    common = [*HEXAGON, "--ctx", ref["n_ctx"]]
+    one = logits(case / "model.gguf", ids, greedy, folder / "one", *common)
     ratios, other = [], False
     for n in counts:
-        got = [logits(case / "model.gguf", ids, greedy, folder / "set", *HEXAGON, *device_set(n, "tensor")) for _ in range(2)]
+        got = [logits(case / "model.gguf", ids, greedy, folder / "set", *common, *device_set(n, "tensor")) for _ in range(2)]
         assert got[0] == got[1], f"{name}: other bytes in the second run on {n} devices"
         assert got[0][0] == one[0], f"{name}: other ids on {n} devices by tensors"
         mine = np.frombuffer(got[0][1], np.float32).reshape(-1, ref["n_vocab"])[:rows]

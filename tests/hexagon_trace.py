@@ -2,6 +2,7 @@
 
   python tests/hexagon_trace.py host     only the CPU
   python tests/hexagon_trace.py sim      the emulated Hexagon; qemu the same
+  python tests/hexagon_trace.py devices  two of them, by layers, by rows and by tensors
 
 Spans nest on every track; the host's steps hold the batches; the NPU's op spans are the ops of the plan in their order
 and, with what lies between, cover the batch's time; the parts of an op lie inside it; logits are those without a trace;
@@ -178,8 +179,35 @@ def check_refused(tmp, model, device):
     assert (tmp / "trace").read_bytes() == before and not (tmp / "absent").exists()
 
 
+def check_devices(tmp):
+    """A group of tracks for each device, with the ops it ran; by rows and tensors every op is both's, by layers one's."""
+    case = shared("refs/a/llama-tied-q4_1")
+    ids = ",".join(map(str, json.loads((case / "ref.json").read_text())["prompt_ids"][:40]))
+    for split in ("layer", "row", "tensor"):
+        common = ["logits", "-m", str(case / "model.gguf"), "--ids", ids, "--greedy", "3", "--npu-target", "hexagon", "--driver", "sim",
+                  "--npu-devices", "0:0,0:1", "--split", split]
+        plain = run_npu(*common, "-o", str(tmp / "plain"), text=True)
+        traced = run_npu(*common, "-o", str(tmp / "traced"), "--trace", str(tmp / "trace"), text=True)
+        assert plain.stdout == traced.stdout and (tmp / "plain").read_bytes() == (tmp / "traced").read_bytes()
+        top, dropped = read(tmp / "trace")
+        assert not dropped, dropped
+        groups = sorted({g for g, _ in top} - {"npu"})
+        assert [g.split(", ")[-1] for g in groups] == ["NPU 0:0", "NPU 0:1"], groups
+        layers = []
+        for group in groups:
+            spans = list(walk(top[group, "main"]))
+            assert named(spans, "batch") and named(spans, "FENCE") and named(spans, "mul_mat"), (split, group)
+            layers.append({s.notes["layer"] for s in spans if s.category == "op" and "layer" in s.notes})
+        assert layers[0] and layers[1] and (layers[0] == layers[1]) == (split != "layer"), layers
+        print(f"{split}: {[len(list(walk(top[g, 'main']))) for g in groups]} spans")
+
+
 def main():
     driver = sys.argv[1]
+    if driver == "devices":
+        with tempfile.TemporaryDirectory() as folder:
+            check_devices(pathlib.Path(folder))
+        return
     if driver == "qemu":
         need("qemu-hexagon")
     device = [] if driver == "host" else ["--npu-target", "hexagon", "--driver", driver]

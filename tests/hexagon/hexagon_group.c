@@ -5,9 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "npu/npu.h"
 #include "target/target.h"
 #include "wire/format.h"
 
@@ -112,7 +115,39 @@ static void batches_leave_nothing(void **state) {
     }
 }
 
+/* With more devices than key-value heads, heads have copies on several: a sequence that the host copies must be copied
+ * in each of them. */
+static void copied_sequences(void **state) {
+    static const char *const two[] = {"cdsps=2", NULL};
+    const char *shared = getenv("NPU_SHARED");
+    char path[512];
+    npu_model *model;
+    npu_context *context;
+    npu_error err = {0};
+    npu_row rows[20], last = {.token = 5, .logits = true};
+    (void)state;
+    snprintf(path, sizeof path, "%s/refs/a/llama-tied-q4_1/model.gguf", shared ? shared : ".");
+    if (access(path, R_OK)) skip();
+    npu_context_params params = {.ctx = 64, .n_seq = 2, .npu_target = "hexagon", .driver = "sim", .emu = two};
+    params.npu_devices = "0:0,0:1,1:0,1:1";
+    params.split = "tensor";
+    if (npu_model_open(path, NULL, &model, &err) != NPU_OK) fail_msg("%s", err.text);
+    if (npu_context_open(model, &params, &context, &err) != NPU_OK) fail_msg("%s", err.text);
+    for (int i = 0; i < 20; i++) rows[i] = (npu_row){.token = 3 + 7 * i % 90};
+    if (npu_decode(context, rows, 20, &err) != NPU_OK) fail_msg("%s", err.text);
+    if (npu_seq_copy(context, 0, 1, 20, &err) != NPU_OK) fail_msg("%s", err.text);
+    if (npu_decode(context, &last, 1, &err) != NPU_OK) fail_msg("%s", err.text);
+    float want[64];
+    memcpy(want, npu_logits(context, 0), sizeof want);
+    last.seq = 1;
+    if (npu_decode(context, &last, 1, &err) != NPU_OK) fail_msg("%s", err.text);
+    assert_memory_equal(want, npu_logits(context, 0), sizeof want);
+    npu_context_close(context);
+    npu_model_close(model);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(buffers_come_and_go), cmocka_unit_test(batches_leave_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(buffers_come_and_go), cmocka_unit_test(batches_leave_nothing),
+                                       cmocka_unit_test(copied_sequences)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,6 +105,27 @@ npu_status npu_hex_group_twin(npu_hex_target *t, const npu_hex_buffer *of, uint3
     return NPU_OK;
 }
 
+npu_status npu_hex_group_replica(npu_hex_target *t, const npu_hex_buffer *of, uint32_t device,
+                                 const npu_hex_buffer **out, npu_error *err) {
+    npu_hex_twin *twin = NULL;
+    npu_hex_buffer *own;
+    NPU_TRY(find_twin(&t->group, of, &twin, err));
+    bool is_new = !twin->own[device];
+    twin->is_state = true;
+    NPU_TRY(npu_hex_group_twin(t, of, device, &own, err));
+    if (is_new) memcpy(own->data, of->data, of->bytes);
+    *out = own;
+    return NPU_OK;
+}
+
+void npu_hex_group_sync(npu_hex_target *t, const npu_hex_buffer *of, uint64_t offset, uint64_t bytes) {
+    for (uint32_t i = 0; i < t->group.n_twins; i++) {
+        const npu_hex_twin *twin = &t->group.twins[i];
+        for (uint32_t d = 0; d < t->set.n && twin->of == of && twin->is_state; d++)
+            if (twin->own[d]) memcpy(twin->own[d]->data + offset, of->data + offset, bytes);
+    }
+}
+
 npu_status npu_hex_group_spare(npu_hex_target *t, const npu_hex_buffer *of, npu_hex_buffer **out, npu_error *err) {
     npu_hex_twin *twin = NULL;
     NPU_TRY(find_twin(&t->group, of, &twin, err));

@@ -40,6 +40,8 @@ static npu_status send(npu_hex_target *t, const npu_hex_image *m, const npu_step
     if (status == NPU_OK) {
         if (!g->last[m->device]) g->first[m->device] = sequence;
         g->last[m->device] = sequence;
+        if (t->tracers[m->device])
+            npu_hex_tracer_sent(t->tracers[m->device], sequence, g->batch, m->first_op, m->n_ops);
     }
     return status;
 }
@@ -120,6 +122,7 @@ npu_status npu_hex_group_submit(npu_hex_target *t, const npu_batch *batch, npu_e
                             npu_hex_session_name(t->sessions[d]));
     NPU_TRY(npu_hex_lower(t, batch, &images, &n, err));
     begin(t);
+    g->batch = batch;
     npu_status status = t->set.split == NPU_HEX_LAYER ? send_layers(t, images, n, &batch->step, err)
                                                       : send_rows(t, images, n, &batch->step, err);
     *event = (npu_event){t->session_id, g->batches};
@@ -220,6 +223,8 @@ npu_status npu_hex_group_wait(npu_hex_target *t, uint64_t batch, npu_error *err)
                 give_up(t);
                 break;
             }
+        for (uint32_t d = 0; d < t->set.n; d++)
+            if (t->tracers[d]) npu_hex_tracer_collect(t->tracers[d]);
         g->next += NPU_FENCE_MOST;
         g->under_way = false;
     }

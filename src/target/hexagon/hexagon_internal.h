@@ -34,22 +34,29 @@ typedef struct npu_hex_image {
 
 enum { NPU_HEX_ARENA_BYTES = 4 << 20 }; /* images share buffers of this size */
 
-/* Compute memory of a device of its own, beside the buffer that the executor knows. */
+/* Memory of each device of its own, beside the buffer that the executor knows. */
 typedef struct npu_hex_twin {
     const npu_hex_buffer *of;
     npu_hex_buffer *own[NPU_HEX_DEVICES];
     npu_hex_buffer *spare; /* a second one that all share */
+    bool is_state;         /* copies of keys and values, not memory for what is made anew */
 } npu_hex_twin;
+
+/* Whether key-value heads have copies on several devices (hexagon_parts.h): the same for all batches, since each must
+ * write them. */
+typedef enum npu_hex_replicas { NPU_HEX_REPLICAS_OPEN, NPU_HEX_REPLICAS_USED, NPU_HEX_REPLICAS_NONE } npu_hex_replicas;
 
 /* Several devices at work on one batch (hexagon_group.c). */
 typedef struct npu_hex_group {
     uint32_t next;                                                   /* what the next batch's fences count from */
     uint64_t batches, first[NPU_HEX_DEVICES], last[NPU_HEX_DEVICES]; /* requests of each device; last 0 = none */
     uint64_t until_us;
+    const npu_batch *batch; /* under way */
     bool under_way;
     npu_error result; /* of the last batch */
     npu_hex_twin twins[4];
     uint32_t n_twins;
+    npu_hex_replicas replicas;
     npu_hex_buffer *passing; /* between the devices of a batch that is not kept */
 } npu_hex_group;
 
@@ -63,7 +70,7 @@ typedef struct npu_hex_target {
     npu_hex_session *sessions[NPU_HEX_DEVICES]; /* [set.n] */
     npu_hex_group group;                        /* when there are several */
     npu_hex_buffer *fences;                     /* " */
-    npu_hex_tracer *tracer;                     /* NULL = off */
+    npu_hex_tracer *tracers[NPU_HEX_DEVICES];   /* [set.n], NULL = off */
     npu_pool *pool;                             /* for packing */
     npu_hex_row_tile_fn *const *row_tiles;      /* of this CPU */
     const npu_weight_cache *cache;              /* NULL = none */
@@ -112,6 +119,10 @@ npu_status npu_hex_alloc_shared(npu_hex_target *t, uint64_t bytes, bool pinned, 
 /* The device's own memory at the same offsets as |of|. */
 npu_status npu_hex_group_twin(npu_hex_target *t, const npu_hex_buffer *of, uint32_t device, npu_hex_buffer **out,
                               npu_error *err);
+/* The same of state: a copy, which npu_hex_group_sync keeps up with what the host writes. */
+npu_status npu_hex_group_replica(npu_hex_target *t, const npu_hex_buffer *of, uint32_t device,
+                                 const npu_hex_buffer **out, npu_error *err);
+void npu_hex_group_sync(npu_hex_target *t, const npu_hex_buffer *of, uint64_t offset, uint64_t bytes);
 /* A second buffer of all devices, likewise. */
 npu_status npu_hex_group_spare(npu_hex_target *t, const npu_hex_buffer *of, npu_hex_buffer **out, npu_error *err);
 /* A buffer of all devices for what passes between those of one batch. That of a kept batch (|image_id| not 0) stays to

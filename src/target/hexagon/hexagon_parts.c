@@ -61,6 +61,7 @@ void npu_hex_parts_note(npu_hex_parting *p, uint32_t i, const npu_hex_parts *c) 
     const npu_tensor *y = npu_hex_parts_operand(p, &p->batch->ops[i], DST);
     v->each = c->mode == NPU_HEX_EACH;
     v->sums = c->mode == NPU_HEX_SUMS;
+    v->mine = c->own;
     if (y) note_columns(v, y, c, p->n);
 }
 
@@ -97,6 +98,7 @@ static npu_hex_mode cut_product(npu_hex_parting *p, const npu_op *op, npu_hex_pa
         npu__hex_parts_copy(c, 1 + i, DST + i, 1);
         if (npu_hex_parts_operand(p, op, 5 + i)) npu__hex_parts_copy(c, 5 + i, DST + i, 0);
     }
+    c->own = qkv && h->replicated;
     return NPU_HEX_PARTS;
 }
 
@@ -125,6 +127,7 @@ static npu_hex_mode cut_by_heads(npu_hex_parting *p, const npu_op *op, unsigned 
     const npu_hex_heads *h = &p->heads;
     if (y->ne[1] != h->n_q && y->ne[1] != h->n_kv) return NPU_HEX_ALONE;
     npu__hex_parts_cut_heads(p, c, DST, 1, y->ne[1] == h->n_q, 1);
+    c->own = h->replicated && npu_hex_parts_is_compute(p->batch, y);
     for (unsigned k = 0; k < sources; k++) {
         const npu_tensor *x = npu_hex_parts_operand(p, op, k);
         if (x && x->ne[1] == y->ne[1] && x->rows_dim == y->rows_dim)
@@ -193,6 +196,19 @@ static npu_hex_mode choose(npu_hex_parting *p, uint32_t i, npu_hex_parts *c) {
     }
 }
 
+/* Whether op |i| reads parts that lie in each device's own memory other than part by part. */
+static bool misses_parts(const npu_hex_parting *p, uint32_t i, const npu_hex_parts *c) {
+    const npu_op *op = &p->batch->ops[i];
+    bool by_heads = c->mode == NPU_HEX_PARTS && p->heads.replicated && p->heads_layer == op->layer &&
+                    (c->own || op->code == NPU_OP_SET_ROWS || op->code == NPU_OP_FLASH_ATTN);
+    for (unsigned k = 0; p->has_replicas && k < NPU_OP_SRCS; k++) {
+        const npu_tensor *x = npu_hex_parts_operand(p, op, k);
+        const npu_hex_value *v = x && npu_hex_parts_is_compute(p->batch, x) ? npu_hex_parts_value(p, i, x) : NULL;
+        if (v && v->mine && (!by_heads || c->dim[k] < 0)) return true;
+    }
+    return false;
+}
+
 void npu_hex_parts_choose(npu_hex_parting *p, uint32_t i, npu_hex_parts *out) {
     npu_hex_parts c = npu_hex_parts_alone();
     if (i && p->values[i - 1].sums)
@@ -200,4 +216,5 @@ void npu_hex_parts_choose(npu_hex_parting *p, uint32_t i, npu_hex_parts *out) {
     else
         c.mode = choose(p, i, &c);
     *out = c.mode == NPU_HEX_ALONE && !c.adds_up ? npu_hex_parts_alone() : c;
+    p->conflict |= misses_parts(p, i, out);
 }

@@ -28,6 +28,7 @@ typedef struct npu_hex_range {
 typedef struct npu_hex_parts {
     npu_hex_mode mode;
     bool adds_up; /* the ADD after SUMS: source 0 is what they are added to, the other one is not read */
+    bool own;     /* of PARTS: in every device's own memory, for parts may be the same of several */
     int8_t dim[NPU_HEX_OPERANDS];
     npu_hex_range of[NPU_HEX_OPERANDS][NPU_HEX_DEVICES];
 } npu_hex_parts;
@@ -38,21 +39,27 @@ typedef struct npu_hex_value {
     bool stays; /* nothing of the batch writes over it: device 0's is where the graph says */
     bool spare; /* in the second shared buffer, as its place in the first one was still being read */
     bool sums;  /* of the mode SUMS */
+    bool mine;  /* PARTS in every device's own memory */
     bool has_columns;
     npu_hex_range columns[NPU_HEX_DEVICES]; /* that each device made of every row, counted over heads */
 } npu_hex_value;
 
-/* Heads of a layer's attention, cut for its writes, reads and all ops on heads. */
+/* Heads of a layer's attention, cut for its writes, reads and all ops on heads. With more devices than key-value heads
+ * each device has one, and those of one head share its query heads: |replicated|. Each makes that head's keys and
+ * values for itself; the first writes them to the cache that all see, the others to a copy of their own. */
 typedef struct npu_hex_heads {
     uint32_t n_q, n_kv, d, dv;
     npu_hex_range q[NPU_HEX_DEVICES], kv[NPU_HEX_DEVICES];
-    bool cut;
+    bool cut, replicated;
 } npu_hex_heads;
 
 typedef struct npu_hex_parting {
     const npu_batch *batch;
     uint32_t n;            /* devices */
     bool sums;             /* products over parts of K are allowed: --split tensor */
+    bool no_replicas;      /* key-value heads are not */
+    bool conflict;         /* out: an op reads of replicated heads what its device does not have; no_replicas, then */
+    bool has_replicas;     /* out: some layer's heads are replicated */
     npu_hex_value *values; /* [batch->n_ops], zeroed; |stays| filled in by npu_hex_parts_begin */
     npu_hex_heads heads;
     uint16_t heads_layer; /* whose |heads| are */
@@ -65,6 +72,9 @@ void npu_hex_parts_begin(npu_hex_parting *p);
 void npu_hex_parts_choose(npu_hex_parting *p, uint32_t i, npu_hex_parts *out);
 /* Op |i| will be done this way. */
 void npu_hex_parts_note(npu_hex_parting *p, uint32_t i, const npu_hex_parts *parts);
+
+/* Whether device |d| keeps a copy of its own of the keys and values of the layer at hand. */
+bool npu_hex_parts_is_replica(const npu_hex_parting *p, const npu_op *op, uint32_t d);
 
 /* All of it by device 0. */
 npu_hex_parts npu_hex_parts_alone(void);

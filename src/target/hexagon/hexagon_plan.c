@@ -20,11 +20,11 @@ void npu_hex_weight_image(const npu_tensor *weight, const char **kind, uint64_t 
 /* What every batch uses of the window. Its image does not count: it is read before the batch's buffers are mapped. */
 static uint64_t pinned_bytes(const npu_plan *plan) {
     /* A device of a set has memory of its own for intermediate results, and a place for what passes between them; by
-     * tensors two products of every device pass, each at most a copy. */
+     * tensors two products of every device pass, each at most a copy, and a device may have keys and values twice. */
     uint64_t copies = plan->settings.devices[0] ? 3 : 1;
     bool by_tensors = !strcmp(plan->settings.split, npu_hex_split_name(NPU_HEX_TENSOR));
     for (const char *c = plan->settings.devices; by_tensors && *c; c++) copies += *c == ':' ? 2 : 0;
-    return plan->state_bytes + copies * plan->compute_bytes + plan->io_bytes + 3 * 4096;
+    return (by_tensors ? 2 : 1) * plan->state_bytes + copies * plan->compute_bytes + plan->io_bytes + 3 * 4096;
 }
 
 static uint64_t free_window(uint64_t window, const npu_plan *plan) {

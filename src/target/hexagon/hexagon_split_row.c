@@ -63,13 +63,16 @@ static npu_status place(splitting *s, uint32_t i, unsigned k, uint16_t index, ui
                         npu_error *err) {
     NPU_TRY(npu_hex_resolve(s->t, s->batch, index, out, err));
     const npu_tensor *t = &s->batch->tensors[index];
+    bool is_state = !(t->flags & NPU_TENSOR_WEIGHT) && s->batch->buffers[t->buffer]->use == NPU_BUFFER_STATE;
+    if (is_state && npu_hex_parts_is_replica(&s->parting, &s->batch->ops[i], d))
+        return npu_hex_group_replica(s->t, out->buffer, d, &out->buffer, err);
     if (!npu_hex_parts_is_compute(s->batch, t)) return NPU_OK;
     const npu_hex_value *v = k >= NPU_OP_SRCS ? &s->parting.values[i] : npu_hex_parts_value(&s->parting, i, t);
     npu_hex_buffer *other;
     if (v && v->sums) return place_sums(s, d, out, err);
     if (v && v->spare)
         NPU_TRY(npu_hex_group_spare(s->t, out->buffer, &other, err));
-    else if (v && v->each && !(v->stays && !d))
+    else if (v && (v->mine || (v->each && !(v->stays && !d))))
         NPU_TRY(npu_hex_group_twin(s->t, out->buffer, d, &other, err));
     else
         return NPU_OK;
@@ -183,11 +186,13 @@ static npu_status add_op_everywhere(splitting *s, uint32_t i, npu_error *err) {
     npu_hex_parts c;
     const npu_tensor *y = npu_hex_parts_operand(&s->parting, &s->batch->ops[i], NPU_OP_SRCS);
     npu_hex_parts_choose(&s->parting, i, &c);
+    if (s->parting.conflict) return NPU_OK; /* the batch is split anew */
     if (c.mode == NPU_HEX_SUMS) s->summing = c;
     NPU_TRY(try_op(s, i, &c, false, err));
     if (npu_hex_hazards_inside(&s->hazards)) { /* parts of one op that touch one line */
         undo_op(s);
         bool adds_up = c.adds_up;
+        s->parting.conflict |= s->parting.has_replicas && s->parting.heads.replicated;
         c = npu_hex_parts_alone();
         c.adds_up = adds_up;
         NPU_TRY(try_op(s, i, &c, false, err));
@@ -227,7 +232,8 @@ static npu_status make_programs(splitting *s, npu_error *err) {
     }
     npu_hex_parts_begin(&s->parting);
     find_sums_bytes(s);
-    for (uint32_t i = 0; i < b->n_ops; i++) NPU_TRY(add_op_everywhere(s, i, err));
+    for (uint32_t i = 0; i < b->n_ops && !s->parting.conflict; i++) NPU_TRY(add_op_everywhere(s, i, err));
+    if (s->parting.conflict) return NPU_OK;
     if (s->barriers + 1 >= NPU_FENCE_MOST)
         return npu_fail(err, NPU_RANGE, "hexagon.lower", "%d barriers in a batch: at most %d", s->barriers,
                         NPU_FENCE_MOST - 2);
@@ -237,15 +243,29 @@ static npu_status make_programs(splitting *s, npu_error *err) {
     return NPU_OK;
 }
 
-npu_status npu_hex_split_rows(npu_hex_target *t, const npu_batch *batch, npu_error *err) {
+static npu_status split(npu_hex_target *t, const npu_batch *batch, bool *conflict, npu_error *err) {
     splitting s = {.t = t, .batch = batch};
     npu_status status = NPU_OK;
     s.parting = (npu_hex_parting){.batch = batch, .n = t->set.n, .sums = t->set.split == NPU_HEX_TENSOR};
+    s.parting.no_replicas = t->group.replicas == NPU_HEX_REPLICAS_NONE;
     s.parting.values = calloc((size_t)batch->n_ops + 1, sizeof *s.parting.values);
     if (!s.parting.values) status = npu_fail(err, NPU_NO_MEMORY, "hexagon.lower", "no memory to split a batch");
     if (status == NPU_OK) status = make_programs(&s, err);
     for (uint32_t d = 0; d < t->set.n; d++) npu_hex_program_free(&s.programs[d]);
     npu_hex_hazards_free(&s.hazards);
     free(s.parting.values);
+    *conflict = s.parting.conflict;
+    if (status == NPU_OK && !*conflict && s.parting.has_replicas) t->group.replicas = NPU_HEX_REPLICAS_USED;
     return status;
+}
+
+npu_status npu_hex_split_rows(npu_hex_target *t, const npu_batch *batch, npu_error *err) {
+    bool conflict;
+    NPU_TRY(split(t, batch, &conflict, err));
+    if (!conflict) return NPU_OK;
+    if (t->group.replicas == NPU_HEX_REPLICAS_USED) /* copies would not be written any more */
+        return npu_fail(err, NPU_UNSUPPORTED, "hexagon.split",
+                        "a batch uses keys and values in a way that heads with copies on several devices are not for");
+    t->group.replicas = NPU_HEX_REPLICAS_NONE;
+    return split(t, batch, &conflict, err);
 }

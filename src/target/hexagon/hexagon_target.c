@@ -1,6 +1,7 @@
 /* The Hexagon target's vtable: a layer over a session that knows plans, weights and batches. */
 #include "target/hexagon/hexagon_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,13 +38,26 @@ static npu_status hex_probe(const npu_target_params *params, npu_caps *caps, npu
 static void hex_close(npu_target *target) {
     if (!target) return;
     npu_hex_target *t = of(target);
-    npu_hex_tracer_free(t->tracer);
+    for (uint32_t d = 0; d < NPU_HEX_DEVICES; d++) npu_hex_tracer_free(t->tracers[d]);
     npu_hex_group_close(t);
     npu_hex_images_free(t);
     npu_hex_weights_free(t);
     npu_pool_destroy(t->pool);
     npu_hex_driver_close(&t->driver);
     free(t);
+}
+
+/* A group of tracks for each device. */
+static npu_status trace_devices(npu_hex_target *t, npu_trace *out, npu_error *err) {
+    for (uint32_t d = 0; d < t->set.n; d++) {
+        char name[96];
+        if (t->set.n > 1)
+            snprintf(name, sizeof name, "%s, %s", t->base.caps.device, npu_hex_session_name(t->sessions[d]));
+        else
+            snprintf(name, sizeof name, "%s", t->base.caps.device);
+        NPU_TRY(npu_hex_tracer_create(out, t->sessions[d], name, &t->tracers[d], err));
+    }
+    return NPU_OK;
 }
 
 static npu_status hex_open(const npu_target_params *params, const npu_plan *plan, const char *kernels_dir,
@@ -69,10 +83,7 @@ static npu_status hex_open(const npu_target_params *params, const npu_plan *plan
         npu_hex_caps(&t->base.caps, npu_hex_session_hw(t->session), emulated, emulated ? params->driver : "device");
         if (plan) status = npu_hex_check_plan(&t->base.caps, plan, err);
         if (plan && status == NPU_OK) status = npu_hex_group_obey(t, plan, err);
-        if (status == NPU_OK && params->trace && t->set.n > 1)
-            status = npu_fail(err, NPU_REFUSED, "hexagon.trace", "--trace is for one device, not for a set of them");
-        if (status == NPU_OK && params->trace)
-            status = npu_hex_tracer_create(params->trace, t->session, t->base.caps.device, &t->tracer, err);
+        if (status == NPU_OK && params->trace) status = trace_devices(t, params->trace, err);
     }
     if (status != NPU_OK) {
         hex_close(&t->base);
@@ -115,9 +126,9 @@ static void hex_buffer_free(npu_target *target, npu_buffer *buffer) {
 /* Shared memory is coherent for the CPU (FastRPC asks nothing of user space); the NPU program keeps its own caches. */
 static npu_status hex_buffer_sync(npu_target *target, npu_buffer *buffer, uint64_t offset, uint64_t bytes,
                                   npu_sync_dir dir, npu_error *err) {
-    (void)target, (void)dir;
     if (offset > buffer->bytes || bytes > buffer->bytes - offset)
         return npu_fail(err, NPU_INVALID, "hexagon.sync", "a sync outside of its buffer");
+    if (dir == NPU_SYNC_TO_DEVICE) npu_hex_group_sync(of(target), buffer->impl, offset, bytes);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return NPU_OK;
 }
@@ -143,9 +154,9 @@ static npu_status hex_submit(npu_target *target, const npu_batch *batch, npu_eve
                                    .goes_on = i > 0,
                                    .step = batch->step};
         NPU_TRY(npu_hex_submit(t->session, &request, &event->sequence, err));
-        if (!t->tracer) continue;
-        npu_hex_tracer_sent(t->tracer, event->sequence, batch, m->first_op, m->n_ops);
-        if (i % (NPU_HEX_DEPTH / 2) == NPU_HEX_DEPTH / 2 - 1) npu_hex_tracer_collect(t->tracer);
+        if (!t->tracers[0]) continue;
+        npu_hex_tracer_sent(t->tracers[0], event->sequence, batch, m->first_op, m->n_ops);
+        if (i % (NPU_HEX_DEPTH / 2) == NPU_HEX_DEPTH / 2 - 1) npu_hex_tracer_collect(t->tracers[0]);
     }
     if (!batch->image_id) t->unkept = event->sequence;
     return NPU_OK;
@@ -157,7 +168,7 @@ static npu_status hex_wait(npu_target *target, npu_event event, npu_error *err) 
         return npu_fail(err, NPU_INVALID, "hexagon.event", "an event of another session");
     if (t->set.n > 1) return npu_hex_group_wait(t, event.sequence, err);
     npu_status status = npu_hex_wait(t->session, event.sequence, err);
-    if (t->tracer) npu_hex_tracer_collect(t->tracer);
+    if (t->tracers[0]) npu_hex_tracer_collect(t->tracers[0]);
     return status;
 }
 

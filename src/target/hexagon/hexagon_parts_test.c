@@ -1,0 +1,293 @@
+/* Layers of random shapes shared among 2 to 8 devices, by rows and by tensors, held against every element and every
+ * line: each element of a result is one device's, each value of K in one device's sums, operands are cut where the
+ * result is; and where devices would write one line, hexagon_hazard.h says so, so that device 0 does the op. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "target/hexagon/hexagon_hazard.h"
+#include "target/hexagon/hexagon_parts.h"
+#include "wire/format.h"
+#include "wire/op_check.h"
+
+enum { LAYERS = 3000, LINE = 128, MOST_BYTES = 1 << 22, DST = NPU_OP_SRCS, TENSORS = 64, OPS = 16 };
+enum { WEIGHTS, STATE, COMPUTE, INPUT };
+
+static uint64_t seed = 20261130;
+
+static uint32_t below(uint32_t n) {
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)((seed >> 33) % n);
+}
+
+typedef struct layer {
+    npu_tensor tensors[TENSORS];
+    npu_op ops[OPS];
+    npu_batch batch;
+    uint64_t used[4];
+    uint32_t rows;
+} layer;
+
+static uint16_t tensor(layer *l, int buffer, uint8_t type, uint32_t ne0, uint32_t ne1, uint32_t ne2) {
+    npu_tensor *t = &l->tensors[l->batch.n_tensors];
+    *t = (npu_tensor){.type = type, .buffer = (uint16_t)buffer, .offset = l->used[buffer], .ne = {ne0, ne1, ne2, 1}};
+    uint32_t values, unit = npu_tensor_unit(t, &values);
+    t->nb[0] = unit;
+    t->nb[1] = (uint64_t)ne0 / values * unit;
+    t->nb[2] = t->nb[1] * ne1;
+    t->nb[3] = t->nb[2] * ne2;
+    if (buffer == WEIGHTS) t->flags = NPU_TENSOR_WEIGHT;
+    l->used[buffer] = (l->used[buffer] + t->nb[3] + LINE - 1) / LINE * LINE;
+    assert_true(l->batch.n_tensors < TENSORS);
+    return (uint16_t)l->batch.n_tensors++;
+}
+
+/* The same bytes as heads or as rows. */
+static uint16_t view(layer *l, uint16_t of, uint32_t ne0, uint32_t ne1, uint32_t ne2) {
+    npu_tensor t = l->tensors[of];
+    uint16_t v = tensor(l, t.buffer, t.type, ne0, ne1, ne2);
+    l->used[t.buffer] = l->tensors[v].offset;
+    l->tensors[v].offset = t.offset;
+    l->tensors[v].flags = t.flags;
+    return v;
+}
+
+static uint16_t stepped(layer *l, uint16_t t) {
+    l->tensors[t].rows_of = NPU_ROWS_STEP;
+    l->tensors[t].rows_dim = l->tensors[t].ne[2] > 1 ? 2 : 1;
+    return t;
+}
+
+static uint16_t result(layer *l, uint32_t ne0, uint32_t ne1, uint32_t ne2) {
+    uint16_t t = stepped(l, tensor(l, COMPUTE, NPU_TYPE_F32, ne0, ne1, ne2));
+    return t;
+}
+
+static npu_op *op(layer *l, unsigned code, uint16_t dst, uint16_t a, uint16_t b) {
+    npu_op *o = &l->ops[l->batch.n_ops++];
+    memset(o, 0, sizeof *o);
+    memset(o->src, 0xFF, sizeof o->src);
+    memset(o->dst, 0xFF, sizeof o->dst);
+    o->code = (uint16_t)code;
+    o->dst[0] = dst, o->src[0] = a, o->src[1] = b;
+    return o;
+}
+
+static uint16_t product(layer *l, uint16_t x, uint8_t type, uint32_t n) {
+    uint16_t y = result(l, n, l->rows, 1);
+    op(l, NPU_OP_MUL_MAT, y, x, tensor(l, WEIGHTS, type, l->tensors[x].ne[0], n, 1));
+    return y;
+}
+
+static void second(layer *l, uint16_t x, uint8_t type, unsigned at, uint32_t n, uint16_t *y) {
+    npu_op *o = &l->ops[l->batch.n_ops - 1];
+    *y = result(l, n, l->rows, 1);
+    o->dst[at] = *y;
+    o->src[1 + at] = tensor(l, WEIGHTS, type, l->tensors[x].ne[0], n, 1);
+}
+
+/* Attention and feed-forward as the graphs have them; sizes of every kind, also those that fit nowhere. */
+static void make(layer *l) {
+    static npu_buffer buffers[4] = {
+        {.use = NPU_BUFFER_WEIGHTS}, {.use = NPU_BUFFER_STATE}, {.use = NPU_BUFFER_COMPUTE}, {.use = NPU_BUFFER_IO}};
+    static npu_buffer *list[4] = {&buffers[0], &buffers[1], &buffers[2], &buffers[3]};
+    static const uint8_t types[] = {NPU_TYPE_Q4_0, NPU_TYPE_Q4_K, NPU_TYPE_F32, NPU_TYPE_Q6_K};
+    static const uint8_t caches[] = {NPU_TYPE_F16, NPU_TYPE_F32, NPU_TYPE_Q8_0};
+    static const uint32_t widths[] = {16, 24, 32, 64, 80, 128};
+    uint8_t type = types[below(4)], cache = caches[below(3)];
+    uint32_t block = npu_format_of(type)->block_values, n_kv = 1 + below(6), n_q = n_kv * (1 + below(4));
+    uint32_t d = widths[below(6)], dv = below(4) ? d : widths[below(6)], cells = 8;
+    if (cache == NPU_TYPE_Q8_0) d = (d + 31) / 32 * 32, dv = (dv + 31) / 32 * 32;
+    while (n_q * dv % block) n_q += n_kv;
+    uint32_t n_embd = block * (1 + below(4)), n_ff = block * (1 + below(6));
+    memset(l, 0, sizeof *l);
+    l->rows = 1 + below(3);
+    l->batch = (npu_batch){.tensors = l->tensors, .ops = l->ops, .buffers = list, .n_buffers = 4};
+    uint16_t x = result(l, n_embd, l->rows, 1), w = tensor(l, WEIGHTS, NPU_TYPE_F32, n_embd, 1, 1), k, v;
+    op(l, NPU_OP_RMS_NORM, x, tensor(l, INPUT, NPU_TYPE_F32, n_embd, l->rows, 1), w);
+    stepped(l, l->ops[0].src[0]);
+    uint16_t norm = result(l, n_embd, l->rows, 1);
+    op(l, NPU_OP_RMS_NORM, norm, x, w);
+    uint16_t q = product(l, norm, type, n_q * d);
+    second(l, norm, type, 1, n_kv * d, &k);
+    second(l, norm, type, 2, n_kv * dv, &v);
+    uint16_t cell = stepped(l, tensor(l, INPUT, NPU_TYPE_I32, l->rows, 1, 1)), ks, vs;
+    l->tensors[cell].rows_dim = 0;
+    uint16_t spans = stepped(l, tensor(l, INPUT, NPU_TYPE_I32, 2, l->rows, 1));
+    op(l, NPU_OP_SET_ROWS, ks = tensor(l, STATE, cache, n_kv * d, cells, 1), k, cell);
+    op(l, NPU_OP_SET_ROWS, vs = tensor(l, STATE, cache, n_kv * dv, cells, 1), v, cell);
+    uint16_t y = stepped(l, tensor(l, COMPUTE, NPU_TYPE_F32, dv, n_q, l->rows));
+    l->tensors[y].rows_dim = 2;
+    uint16_t heads = stepped(l, view(l, q, d, n_q, l->rows));
+    l->tensors[heads].rows_dim = 2;
+    npu_op *attn = op(l, NPU_OP_FLASH_ATTN, y, heads, view(l, ks, d, n_kv, cells));
+    attn->src[2] = view(l, vs, dv, n_kv, cells), attn->src[3] = spans;
+    attn->params.attn.scale = 0.1f;
+    uint16_t o = product(l, stepped(l, view(l, y, n_q * dv, l->rows, 1)), type, n_embd);
+    uint16_t sum = result(l, n_embd, l->rows, 1), last = result(l, n_embd, l->rows, 1), up;
+    op(l, NPU_OP_ADD, sum, o, x);
+    op(l, NPU_OP_RMS_NORM, norm, sum, w);
+    uint16_t gate = product(l, norm, type, n_ff);
+    second(l, norm, type, 1, n_ff, &up);
+    uint16_t act = result(l, n_ff, l->rows, 1);
+    op(l, NPU_OP_GLU, act, gate, up);
+    op(l, NPU_OP_ADD, last, product(l, act, type, n_embd), sum);
+    uint16_t next = result(l, n_embd, l->rows, 1); /* something behind, over the results that are not to stay */
+    op(l, NPU_OP_RMS_NORM, next, last, w);
+    l->tensors[next].offset = l->tensors[l->ops[l->batch.n_ops - 2].src[0]].offset;
+    for (uint32_t i = 0; i < l->batch.n_ops; i++) {
+        const char *why = npu_op_check(&l->ops[i], l->tensors, l->batch.n_tensors);
+        if (why) fail_msg("op %u: %s", i, why);
+    }
+}
+
+static void take(npu_tensor *t, int dim, npu_hex_range r) {
+    uint32_t values;
+    npu_tensor_unit(t, &values);
+    t->offset += r.first / (dim ? 1 : values) * t->nb[dim];
+    t->ne[dim] = r.count;
+}
+
+/* Whether device |d| writes to memory of its own. */
+static bool writes_own(const npu_hex_parting *p, const npu_op *o, const npu_hex_parts *c, uint32_t d) {
+    return c->own || (o->code == NPU_OP_SET_ROWS && npu_hex_parts_is_replica(p, o, d));
+}
+
+/* Whether devices touch one line of what they write. */
+static bool meet(const npu_hex_parting *p, const npu_op *o, const npu_hex_parts *c, uint8_t *lines) {
+    bool met = false;
+    for (unsigned k = DST; k < NPU_HEX_OPERANDS; k++) {
+        const npu_tensor *whole = npu_hex_parts_operand(p, o, k);
+        if (!whole) continue;
+        memset(lines, 0xFF, MOST_BYTES / LINE);
+        for (uint32_t d = 0; d < p->n; d++) {
+            npu_tensor t = *whole;
+            if (!c->of[k][d].count || writes_own(p, o, c, d)) continue;
+            take(&t, c->dim[k], c->of[k][d]);
+            uint32_t values, unit = npu_tensor_unit(&t, &values);
+            uint64_t run = (uint64_t)t.ne[0] / values * unit;
+            for (uint32_t i2 = 0; i2 < t.ne[2]; i2++)
+                for (uint32_t i1 = 0; i1 < t.ne[1]; i1++) {
+                    uint64_t at = t.offset + i1 * t.nb[1] + i2 * t.nb[2];
+                    assert_true(at + run <= MOST_BYTES);
+                    for (uint64_t n = at / LINE; n <= (at + run - 1) / LINE; n++) {
+                        met |= lines[n] != 0xFF && lines[n] != d;
+                        lines[n] = (uint8_t)d;
+                    }
+                }
+        }
+    }
+    return met;
+}
+
+static bool inside(const npu_hex_parting *p, const npu_op *o, const npu_hex_parts *c) {
+    npu_hex_hazards h = {0};
+    npu_hex_hazards_begin(&h);
+    for (unsigned k = DST; k < NPU_HEX_OPERANDS; k++)
+        for (uint32_t d = 0; d < p->n; d++) {
+            const npu_tensor *whole = npu_hex_parts_operand(p, o, k);
+            if (!whole || !c->of[k][d].count || writes_own(p, o, c, d)) continue;
+            npu_tensor t = *whole;
+            take(&t, c->dim[k], c->of[k][d]);
+            assert_true(npu_hex_hazards_add(&h, d, &t, &p->batch->buffers[t.buffer], true));
+        }
+    bool result = npu_hex_hazards_inside(&h);
+    npu_hex_hazards_free(&h);
+    return result;
+}
+
+/* Devices' ranges follow each other and are all of |n|; a key-value head may be several devices'. */
+static void covers(const npu_hex_parting *p, const npu_hex_range *of, uint32_t n) {
+    uint32_t at = 0;
+    for (uint32_t d = 0; d < p->n; d++) {
+        if (d && p->heads.replicated && of[d].count && of[d].count == of[d - 1].count && of[d].first == of[d - 1].first)
+            continue;
+        if (of[d].count) assert_int_equal(of[d].first, at);
+        at += of[d].count;
+    }
+    assert_int_equal(at, n);
+}
+
+static void same(const npu_hex_parting *p, const npu_hex_range *a, const npu_hex_range *b, uint32_t factor) {
+    for (uint32_t d = 0; d < p->n; d++) {
+        assert_int_equal(a[d].count, b[d].count * factor);
+        if (a[d].count) assert_int_equal(a[d].first, b[d].first * factor);
+    }
+}
+
+static void check_operands(const npu_hex_parting *p, const npu_op *o, const npu_hex_parts *c) {
+    for (unsigned k = 0; k < NPU_OP_DSTS && o->code == NPU_OP_MUL_MAT; k++)
+        if (o->dst[k] != NPU_NO_TENSOR) {
+            assert_int_equal(c->dim[1 + k], 1);
+            same(p, c->of[1 + k], c->of[DST + k], 1);
+        }
+    if (o->code == NPU_OP_SET_ROWS || o->code == NPU_OP_GLU) same(p, c->of[0], c->of[DST], 1);
+    if (o->code != NPU_OP_FLASH_ATTN) return;
+    const npu_tensor *q = npu_hex_parts_operand(p, o, 0), *k = npu_hex_parts_operand(p, o, 1);
+    same(p, c->of[2], c->of[1], 1);
+    for (uint32_t d = 0, group = q->ne[1] / k->ne[1]; d < p->n; d++) /* the query heads of its key-value heads */
+        if (c->of[0][d].count) {
+            assert_true(c->of[0][d].first / group >= c->of[1][d].first);
+            assert_int_equal((c->of[0][d].first + c->of[0][d].count - 1) / group,
+                             c->of[1][d].first + c->of[1][d].count - 1);
+            if (!p->heads.replicated) assert_int_equal(c->of[0][d].count, c->of[1][d].count * group);
+        }
+    same(p, c->of[DST], c->of[0], 1);
+}
+
+static void check_sums(const npu_hex_parting *p, const npu_op *o, const npu_hex_parts *c) {
+    const npu_tensor *w = npu_hex_parts_operand(p, o, 1);
+    covers(p, c->of[0], w->ne[0]);
+    same(p, c->of[0], c->of[1], 1);
+    for (uint32_t d = 0; d < p->n; d++) {
+        uint32_t unit = w->type == NPU_TYPE_Q4_K || w->type == NPU_TYPE_Q6_K ? 256 : w->type == NPU_TYPE_F32 ? 32 : 64;
+        if (c->of[0][d].count) assert_int_equal(c->of[0][d].first % unit, 0);
+    }
+}
+
+static void random_layers(void **state) {
+    (void)state;
+    static layer l;
+    uint8_t *lines = malloc(MOST_BYTES / LINE);
+    uint32_t counts[4] = {0}, met = 0, replicated = 0;
+    assert_non_null(lines);
+    for (int i = 0; i < LAYERS; i++) {
+        npu_hex_value values[OPS] = {{0}};
+        make(&l);
+        npu_hex_parting p = {.batch = &l.batch, .n = 2 + below(7), .sums = below(2), .values = values};
+        npu_hex_parts_begin(&p);
+        for (uint32_t k = 0; k < l.batch.n_ops; k++) {
+            npu_hex_parts c;
+            npu_hex_parts_choose(&p, k, &c);
+            counts[c.mode]++;
+            if (c.mode == NPU_HEX_SUMS) check_sums(&p, &l.ops[k], &c);
+            assert_true(p.sums || c.mode != NPU_HEX_SUMS);
+            assert_int_equal(c.adds_up, k && values[k - 1].sums);
+            if (c.mode == NPU_HEX_PARTS) {
+                for (unsigned y = DST; y < NPU_HEX_OPERANDS; y++) {
+                    const npu_tensor *t = npu_hex_parts_operand(&p, &l.ops[k], y);
+                    if (t) covers(&p, c.of[y], t->ne[c.dim[y]]);
+                }
+                check_operands(&p, &l.ops[k], &c);
+                bool two_in_one = meet(&p, &l.ops[k], &c, lines);
+                if (two_in_one && !inside(&p, &l.ops[k], &c)) fail_msg("layer %d, op %u: two devices in a line", i, k);
+                met += two_in_one;
+                if (two_in_one) c = npu_hex_parts_alone();
+            }
+            npu_hex_parts_note(&p, k, &c);
+        }
+        assert_false(p.conflict);
+        replicated += p.has_replicas;
+    }
+    free(lines);
+    for (int m = 0; m < 4; m++) assert_true(counts[m] > LAYERS / 10);
+    assert_true(met > LAYERS / 100 && replicated > LAYERS / 50);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_layers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
