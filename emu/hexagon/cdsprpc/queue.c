@@ -19,12 +19,11 @@ struct dspqueue {
     size_t bytes;
     dspqueue_callback_t error_callback;
     void *context;
-    bool reported, calling; // its error callback has been begun; is at work
+    bool reported; // its error callback has been begun
+    bool *closed;  // while that is at work: what to set when it closes the queue itself
+    pthread_t caller;
     struct dspqueue *next;
 };
-
-// Whose error callback this thread is in; NULL again when that closes its queue.
-static __thread struct dspqueue *in_callback;
 
 static AEEResult look(void *owner, int fd, struct emu_queue_buffer *buffer) {
     const struct dspqueue *queue = owner;
@@ -107,8 +106,8 @@ static void detach(struct dspqueue *queue) {
         session->queue_count--;
         break;
     }
-    while (queue->calling && in_callback != queue) pthread_cond_wait(&emu.changed, &emu.lock);
-    if (in_callback == queue) in_callback = NULL;
+    while (queue->closed && !pthread_equal(queue->caller, pthread_self())) pthread_cond_wait(&emu.changed, &emu.lock);
+    if (queue->closed) *queue->closed = true;
     emu_unlock();
 }
 
@@ -199,22 +198,23 @@ void emu_queues_report(struct emu_session *session, uint32_t generation, int err
     for (;;) {
         dspqueue_callback_t call = NULL;
         struct dspqueue *queue;
+        bool closed = false;
         emu_lock();
         for (queue = session->queues; queue; queue = queue->next) {
             if (queue->generation != generation || queue->reported) continue;
             queue->reported = true;
             if (!queue->error_callback) continue;
             call = queue->error_callback;
-            queue->calling = true;
+            queue->closed = &closed;
+            queue->caller = pthread_self();
             break;
         }
         emu_unlock();
         if (!call) return;
-        in_callback = queue;
         call(queue, error, queue->context);
-        if (!in_callback) continue;
+        if (closed) continue;
         emu_lock();
-        queue->calling = false;
+        queue->closed = NULL;
         pthread_cond_broadcast(&emu.changed);
         emu_unlock();
     }
