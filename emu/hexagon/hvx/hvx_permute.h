@@ -3,6 +3,7 @@
 #ifndef HVX_PERMUTE_H
 #define HVX_PERMUTE_H
 
+#include "hvx_fast.h"
 #include "hvx_lanes.h"
 
 /* Rows of macros are not statements to clang-format. */
@@ -95,18 +96,26 @@ HVX_FN HVX_VectorPair hvx_shuffle_stage(HVX_VectorPair pair, int bit) {
              D.v[1].ub[i] = i & bit ? P.v[1].ub[i] : P.v[0].ub[i ^ bit])
     return D.w;
 }
+#ifdef HVX_FAST_WORDS
+#define WORDS_BY(function) if ((Rt & 127) == 124) return function(Vu, Vv);
+#else
+#define WORDS_BY(function)
+#endif
 HVX_FN HVX_VectorPair Q6_W_vshuff_VVR(HVX_Vector Vu, HVX_Vector Vv, int32_t Rt) {
+    WORDS_BY(hvx_shuffle_pair_words)
     HVX_VectorPair pair = Q6_W_vcombine_VV(Vu, Vv);
     for (int bit = 1; bit < 128; bit <<= 1)
         if (Rt & bit) pair = hvx_shuffle_stage(pair, bit);
     return pair;
 }
 HVX_FN HVX_VectorPair Q6_W_vdeal_VVR(HVX_Vector Vu, HVX_Vector Vv, int32_t Rt) {
+    WORDS_BY(hvx_deal_pair_words)
     HVX_VectorPair pair = Q6_W_vcombine_VV(Vu, Vv);
     for (int bit = 64; bit > 0; bit >>= 1)
         if (Rt & bit) pair = hvx_shuffle_stage(pair, bit);
     return pair;
 }
+#undef WORDS_BY
 HVX_V_V(Q6_Vb_vshuff_Vb, 64, D.b[2 * i] = U.b[i], D.b[2 * i + 1] = U.b[64 + i])
 HVX_V_V(Q6_Vh_vshuff_Vh, 32, D.h[2 * i] = U.h[i], D.h[2 * i + 1] = U.h[32 + i])
 HVX_V_V(Q6_Vb_vdeal_Vb, 64, D.b[i] = U.b[2 * i], D.b[64 + i] = U.b[2 * i + 1])
