@@ -44,7 +44,7 @@ INLINE void row_sums(uint32_t type, const HVX_Vector *w, const HVX_Vector *const
 /* Lane r: the fold of numerics.md §3 of sums[r]. */
 static HVX_Vector fold(const HVX_Vector sums[LANES]) {
     HVX_Vector t[LANES];
-    hvx_transpose_32x32(sums, t);
+    hvx_transpose_32x32(sums, 1, t);
     for (int h = LANES / 2; h; h /= 2)
         for (int j = 0; j < h; j++) t[j] = hvx_f32_add(t[j], t[j + h]);
     return t[0];

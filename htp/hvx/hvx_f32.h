@@ -210,13 +210,15 @@ HVX_F32_INLINE HVX_VectorPair hvx_f32_widen(HVX_Vector x) {
  *   hvx_f32_widen(h)          64 halves to a pair: lo lane i = half 2i, hi lane i = half 2i + 1; exact
  *   hvx_f32_narrow(pair)      its reverse, to nearest even */
 
+HVX_F32_INLINE HVX_VectorPair hvx_f32_widen_bf16(HVX_Vector h) {
+    return Q6_W_vcombine_VV(Q6_V_vand_VV(h, Q6_V_vsplat_R((int32_t)0xffff0000u)), Q6_Vw_vasl_VwR(h, 16));
+}
 /* The same in memory order: lo = halves 0 … 31, hi = halves 32 … 63. */
 static inline HVX_VectorPair hvx_f32_from_half(HVX_Vector h) {
     return hvx_f32_widen(Q6_Vh_vshuff_Vh(h));
 }
 static inline HVX_VectorPair hvx_f32_from_bf16(HVX_Vector h) {
-    h = Q6_Vh_vshuff_Vh(h);
-    return Q6_W_vcombine_VV(Q6_V_vand_VV(h, Q6_V_vsplat_R((int32_t)0xffff0000u)), Q6_Vw_vasl_VwR(h, 16));
+    return hvx_f32_widen_bf16(Q6_Vh_vshuff_Vh(h));
 }
 static inline HVX_Vector hvx_f32_to_half(HVX_VectorPair x) {
     return Q6_Vh_vdeal_Vh(hvx_f32_narrow(x));

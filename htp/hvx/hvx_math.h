@@ -243,19 +243,41 @@ static inline HVX_Vector hvx_f32_keep(HVX_Vector x, uint32_t n) {
     return Q6_V_vmux_QVV(hvx_lanes_between(0, n), x, Q6_V_vzero());
 }
 
-/* out[j] lane i = in[i] lane j. Each of the five rounds interleaves vector i with vector i + 16, which moves one bit of
- * the vector's number into the lane's. */
-static inline void hvx_transpose_32x32(const HVX_Vector in[32], HVX_Vector out[32]) {
-    HVX_Vector other[32];
-    const HVX_Vector *from = in;
-    for (int round = 0; round < 5; round++) {
-        HVX_Vector *to = round & 1 ? other : out;
-        for (int i = 0; i < 16; i++) {
-            HVX_VectorPair w = Q6_W_vshuff_VVR(from[i + 16], from[i], -4);
-            to[2 * i] = Q6_V_lo_W(w);
-            to[2 * i + 1] = Q6_V_hi_W(w);
+/* log2(count) times: vector i is interleaved with vector i + count / 2, which moves the highest bit of a vector's
+ * number into the lanes' numbers, and the highest of those into it. */
+HVX_F32_INLINE void hvx_interleave(HVX_Vector *x, int count) {
+    for (int round = 1; round < count; round *= 2) {
+        HVX_Vector y[8];
+        for (int i = 0; i < count / 2; i++) {
+            HVX_VectorPair w = Q6_W_vshuff_VVR(x[i + count / 2], x[i], -4);
+            y[2 * i] = Q6_V_lo_W(w);
+            y[2 * i + 1] = Q6_V_hi_W(w);
         }
-        from = to;
+        for (int i = 0; i < count; i++) x[i] = y[i];
+    }
+}
+
+/* A 32 x 32 transpose, out[j] lane i = in[i * stride] lane j, is five such rounds over 32 vectors: three, then two,
+ * each in registers. hvx_transpose_last gives out[4 * i … 4 * i + 3]. */
+HVX_F32_INLINE void hvx_transpose_first(const HVX_Vector *in, uint32_t stride, HVX_Vector between[32]) {
+    for (uint32_t i = 0; i < 4; i++) {
+        HVX_Vector x[8];
+        for (uint32_t k = 0; k < 8; k++) x[k] = in[(i + 4 * k) * stride];
+        hvx_interleave(x, 8);
+        for (uint32_t k = 0; k < 8; k++) between[8 * i + k] = x[k];
+    }
+}
+HVX_F32_INLINE void hvx_transpose_last(const HVX_Vector between[32], uint32_t i, HVX_Vector x[4]) {
+    for (uint32_t k = 0; k < 4; k++) x[k] = between[i + 8 * k];
+    hvx_interleave(x, 4);
+}
+static inline void hvx_transpose_32x32(const HVX_Vector *in, uint32_t stride, HVX_Vector out[32]) {
+    HVX_Vector between[32];
+    hvx_transpose_first(in, stride, between);
+    for (uint32_t i = 0; i < 8; i++) {
+        HVX_Vector x[4];
+        hvx_transpose_last(between, i, x);
+        for (uint32_t k = 0; k < 4; k++) out[4 * i + k] = x[k];
     }
 }
 

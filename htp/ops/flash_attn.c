@@ -2,6 +2,7 @@
  * start at the same cell share each block of 32 keys and values that DMA brings. Lanes are keys for the scores and
  * values' elements for the sums, so no result depends on the split.
  */
+#include "htp/hvx/hvx_attn.h"
 #include "htp/hvx/hvx_convert.h"
 #include "htp/hvx/hvx_math.h"
 #include "htp/memory.h"
@@ -13,12 +14,20 @@
 #include "wire/guard.h"
 #include "wire/op_check.h"
 
-enum { BLOCK = 32, CHUNK = 1024 };
+enum { BLOCK = HTP_ATTN_KEYS, CHUNK = 1024, QUERIES = HTP_ATTN_QUERIES };
 
 typedef struct state {
-    float m, l;   /* of the chunk */
-    float tm, tl; /* of all chunks before */
+    htp_attn_state chunk, total; /* total: of all chunks before */
 } state;
+
+/* Neighbouring queries that see the same keys of a block. */
+typedef struct together {
+    uint32_t n, first, end;
+    const float *q[QUERIES];
+    const uint8_t *mask[QUERIES]; /* in local memory; NULL = none */
+    float slope[QUERIES];
+    uint32_t state[QUERIES];
+} together;
 
 typedef struct attn {
     htp_op *o;
@@ -72,22 +81,15 @@ static uint32_t load_block(void *job, uint64_t block, uint32_t slot) {
 /* Keys to vectors of one element of 32 keys; values, which stay rows, to f32. Elements past d and dv mean nothing. */
 static void prepare(attn_thread *t, const uint8_t *raw) {
     const attn *a = t->a;
-    for (uint32_t j = 0; j < BLOCK; j++, raw += a->k->k_row_bytes)
-        hvx_convert_to_f32(a->o->src[1].type, raw, t->rows + j * a->k_width, a->d);
-    for (uint32_t piece = 0; piece < a->k_width; piece++) {
-        HVX_Vector square[32];
-        for (uint32_t j = 0; j < BLOCK; j++) square[j] = t->rows[j * a->k_width + piece];
-        hvx_transpose_32x32(square, t->keys + piece * 32);
-    }
+    htp_attn_keys(a->o->src[1].type, raw, a->k->k_row_bytes, a->d, t->rows, t->keys);
+    raw += BLOCK * a->k->k_row_bytes;
     for (uint32_t j = 0; j < BLOCK; j++, raw += a->k->v_row_bytes)
         hvx_convert_to_f32(a->o->src[2].type, raw, t->values + j * a->v_width, a->dv);
 }
 
-/* Scores of the 32 keys of a block for one query row and head. |mask|: its row's, in local memory; NULL = none. */
-static HVX_Vector score(const attn_thread *t, const float *q, const uint8_t *mask, float slope) {
-    const npu_params_attn *p = &t->a->o->op->params.attn;
-    HVX_Vector s = Q6_V_vzero();
-    for (uint32_t i = 0; i < t->a->d; i++) s = hvx_f32_fma(hvx_f32_splat(q[i]), t->keys[i], s);
+/* Of products of query and keys. */
+static HVX_Vector score(const attn *a, HVX_Vector s, const uint8_t *mask, float slope) {
+    const npu_params_attn *p = &a->o->op->params.attn;
     s = hvx_f32_mul(s, hvx_f32_splat(p->scale));
     if (p->softcap != 0) {
         HVX_Vector cap = hvx_f32_splat(p->softcap);
@@ -95,72 +97,86 @@ static HVX_Vector score(const attn_thread *t, const float *q, const uint8_t *mas
     }
     if (mask) {
         HVX_Vector m;
-        hvx_convert_to_f32(t->a->o->src[4].type, mask, &m, BLOCK);
+        hvx_convert_to_f32(a->o->src[4].type, mask, &m, BLOCK);
         s = hvx_f32_add(s, hvx_f32_mul(hvx_f32_splat(slope), m));
     }
     return s;
 }
 
-/* One block into one state. Keys lo .. hi - 1 of the block are visible, at least one is. */
-static void step(attn_thread *t, state *st, HVX_Vector *acc, HVX_Vector s, uint32_t lo, uint32_t hi) {
-    HVX_VectorPred visible = hvx_lanes_between(lo, hi);
-    float mb = hvx_f32_largest(Q6_V_vmux_QVV(visible, s, hvx_f32_splat(-NPU_F32_INF)));
-    float m = npu_maxf(st->m, mb);
-    if (m == -NPU_F32_INF) return;
-    float c = npu_expf(st->m - m), lanes[32] __attribute__((aligned(128)));
-    HVX_Vector p = hvx_f32_exp(hvx_f32_sub(s, hvx_f32_splat(m))), cs = hvx_f32_splat(c);
-    p = Q6_V_vmux_QVV(visible, p, Q6_V_vzero());
-    st->l = __builtin_fmaf(st->l, c, hvx_f32_sum(p));
-    st->m = m;
-    *(HVX_Vector *)lanes = p; /* cached memory: read back as scalars */
-    uint32_t width = t->a->v_width;
-    for (uint32_t i = 0; i < width; i++) {
-        HVX_Vector x = hvx_f32_mul(acc[i], cs);
-        for (uint32_t j = lo; j < hi; j++) x = hvx_f32_fma(hvx_f32_splat(lanes[j]), t->values[j * width + i], x);
-        acc[i] = x;
+/* One block into the states of queries; nothing is left of them. */
+static void step(attn_thread *t, together *x) {
+    const attn *a = t->a;
+    htp_attn_state *chunk[QUERIES];
+    HVX_Vector scores[QUERIES], weights[QUERIES], *sums[QUERIES]; /* cached memory: weights are read back as scalars */
+    const float *p[QUERIES];
+    float c[QUERIES];
+    uint32_t n = 0;
+    if (!x->n) return;
+    htp_attn_dot(x->n, x->q, t->keys, a->d, scores);
+    for (uint32_t r = 0; r < x->n; r++) {
+        scores[r] = score(a, scores[r], x->mask[r], x->slope[r]);
+        chunk[r] = &t->states[x->state[r]].chunk;
     }
+    htp_attn_softmax(x->n, scores, x->first, x->end, chunk, weights, c);
+    for (uint32_t r = 0; r < x->n; r++) {
+        if (chunk[r]->m == -NPU_F32_INF) continue;
+        p[n] = (const float *)&weights[r];
+        sums[n] = t->sums + x->state[r] * a->v_width;
+        c[n++] = c[r];
+    }
+    if (n) htp_attn_add(n, p, c, x->first, x->end, t->values, a->v_width, sums);
+    x->n = 0;
 }
 
 /* The chunk's state joins the running one and starts anew. */
 static void merge(const attn_thread *t, state *st, HVX_Vector *sum, HVX_Vector *total) {
     uint32_t width = t->a->v_width;
-    if (st->m != -NPU_F32_INF) {
-        if (st->tm == -NPU_F32_INF) {
-            st->tm = st->m, st->tl = st->l;
+    htp_attn_state *chunk = &st->chunk, *all = &st->total;
+    if (chunk->m != -NPU_F32_INF) {
+        if (all->m == -NPU_F32_INF) {
+            *all = *chunk;
             for (uint32_t i = 0; i < width; i++) total[i] = sum[i];
         } else {
-            float m = npu_maxf(st->tm, st->m), a = npu_expf(st->tm - m), b = npu_expf(st->m - m);
+            float m = npu_maxf(all->m, chunk->m), a = npu_expf(all->m - m), b = npu_expf(chunk->m - m);
             HVX_Vector as = hvx_f32_splat(a), bs = hvx_f32_splat(b);
-            st->tl = __builtin_fmaf(st->l, b, st->tl * a);
-            st->tm = m;
+            *all = (htp_attn_state){m, __builtin_fmaf(chunk->l, b, all->l * a)};
             for (uint32_t i = 0; i < width; i++) total[i] = hvx_f32_fma(sum[i], bs, hvx_f32_mul(total[i], as));
         }
     }
-    st->m = -NPU_F32_INF, st->l = 0;
+    *chunk = (htp_attn_state){-NPU_F32_INF, 0};
     for (uint32_t i = 0; i < width; i++) sum[i] = Q6_V_vzero();
+}
+
+/* One block into all states of a query row. */
+static void attend_row(attn_thread *t, uint32_t r, uint32_t key, const uint8_t *mask, together *x) {
+    const attn *a = t->a;
+    const npu_tensor *q = &a->o->src[0];
+    uint32_t group = a->k->group, window = a->o->op->params.attn.window, row = t->first_row + r;
+    uint32_t n = (uint32_t)span(a, row)[1], low = window && n > window ? n - window : 0;
+    uint32_t first = low > key ? low - key : 0, end = n - key < BLOCK ? n - key : BLOCK;
+    for (uint32_t g = 0; g < group; g++) {
+        uint32_t i = r * group + g, head = t->kv * group + g;
+        if (key % CHUNK == 0) merge(t, &t->states[i], t->sums + i * a->v_width, t->totals + i * a->v_width);
+        if (key >= n || key + BLOCK <= low) continue;
+        if (x->n == QUERIES || (x->n && (x->first != first || x->end != end))) step(t, x);
+        x->first = first;
+        x->end = end;
+        x->q[x->n] = (const float *)(a->o->src_data[0] + row * q->nb[2] + head * q->nb[1]);
+        x->mask[x->n] = mask;
+        x->slope[x->n] = a->slopes[head];
+        x->state[x->n++] = i;
+    }
 }
 
 static void attend(void *job, uint64_t block, uint32_t slot) {
     attn_thread *t = job;
-    const attn *a = t->a;
-    const npu_tensor *q = &a->o->src[0];
-    uint32_t group = a->k->group, window = a->o->op->params.attn.window, key = (uint32_t)block * BLOCK;
-    const uint8_t *raw = t->raw + slot * a->k->slot_bytes;
-    const uint8_t *masks = a->k->mask_row_bytes ? raw + BLOCK * (a->k->k_row_bytes + a->k->v_row_bytes) : 0;
+    const npu_kernel_attn *k = t->a->k;
+    const uint8_t *raw = t->raw + slot * k->slot_bytes, *masks = raw + BLOCK * (k->k_row_bytes + k->v_row_bytes);
+    together x = {.n = 0};
     prepare(t, raw);
-    for (uint32_t r = 0; r < t->n_rows; r++) {
-        uint32_t row = t->first_row + r, n = (uint32_t)span(a, row)[1], first = window && n > window ? n - window : 0;
-        for (uint32_t g = 0; g < group; g++) {
-            uint32_t i = r * group + g;
-            HVX_Vector *sum = t->sums + i * a->v_width;
-            if (key % CHUNK == 0) merge(t, &t->states[i], sum, t->totals + i * a->v_width);
-            if (key >= n || key + BLOCK <= first) continue;
-            uint32_t head = t->kv * group + g;
-            const uint8_t *qs = a->o->src_data[0] + row * q->nb[2] + head * q->nb[1];
-            HVX_Vector s = score(t, (const float *)qs, masks ? masks + r * a->k->mask_row_bytes : 0, a->slopes[head]);
-            step(t, &t->states[i], sum, s, first > key ? first - key : 0, n - key < BLOCK ? n - key : BLOCK);
-        }
-    }
+    for (uint32_t r = 0; r < t->n_rows; r++)
+        attend_row(t, r, (uint32_t)block * BLOCK, k->mask_row_bytes ? masks + r * k->mask_row_bytes : NULL, &x);
+    step(t, &x);
 }
 
 static uint32_t store_none(void *job, uint64_t block, uint32_t slot) {
@@ -176,14 +192,15 @@ static void finish(attn_thread *t) {
         state *st = &t->states[i];
         HVX_Vector *total = t->totals + i * width;
         merge(t, st, t->sums + i * width, total);
-        int empty = st->tm == -NPU_F32_INF;
+        htp_attn_state *all = &st->total;
+        int empty = all->m == -NPU_F32_INF;
         if (a->o->src_data[5] && !empty) {
             float sink = ((const float *)a->o->src_data[5])[t->kv * group + i % group];
-            float m = npu_maxf(st->tm, sink), c = npu_expf(st->tm - m);
-            st->tl = __builtin_fmaf(st->tl, c, npu_expf(sink - m));
+            float m = npu_maxf(all->m, sink), c = npu_expf(all->m - m);
+            all->l = __builtin_fmaf(all->l, c, npu_expf(sink - m));
             for (uint32_t e = 0; e < width; e++) total[e] = hvx_f32_mul(total[e], hvx_f32_splat(c));
         }
-        HVX_Vector inverse = hvx_f32_splat(1.0f / st->tl);
+        HVX_Vector inverse = hvx_f32_splat(1.0f / all->l);
         for (uint32_t e = 0; e < width; e++) total[e] = empty ? Q6_V_vzero() : hvx_f32_mul(total[e], inverse);
     }
     for (uint32_t r = 0; r < t->n_rows; r++)
@@ -197,7 +214,7 @@ static void run_rows(attn_thread *t) {
     const attn *a = t->a;
     uint32_t window = a->o->op->params.attn.window, lowest = UINT32_MAX, most = 0;
     for (uint32_t i = 0; i < t->n_rows * a->k->group; i++) {
-        t->states[i] = (state){-NPU_F32_INF, 0, -NPU_F32_INF, 0};
+        t->states[i] = (state){{-NPU_F32_INF, 0}, {-NPU_F32_INF, 0}};
         for (uint32_t e = 0; e < a->v_width; e++)
             t->sums[i * a->v_width + e] = t->totals[i * a->v_width + e] = Q6_V_vzero();
     }

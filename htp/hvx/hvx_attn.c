@@ -1,0 +1,179 @@
+/* See hvx_attn.h. One body for a number of queries, a constant where it is inlined. */
+#include "htp/hvx/hvx_attn.h"
+
+#include "htp/hvx/hvx_convert.h"
+#include "htp/hvx/hvx_dot_term.h"
+#include "htp/hvx/hvx_math.h"
+#include "wire/format.h"
+
+#ifdef NPU_NO_INLINE
+#define INLINE static inline
+#define UNROLL
+#else
+#define INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+/* Functions of their own, so that scripts/htp-packets finds their loops. */
+#define HOT __attribute__((noinline)) static
+
+enum { QUERIES = HTP_ATTN_QUERIES, KEYS = HTP_ATTN_KEYS };
+
+/* --- keys --- */
+
+/* Two neighbouring halves of 32 keys to two vectors. */
+INLINE void widen(uint32_t type, HVX_Vector halves, HVX_Vector *keys) {
+    HVX_VectorPair w = type == NPU_TYPE_F16 ? hvx_f32_widen(halves) : hvx_f32_widen_bf16(halves);
+    keys[0] = Q6_V_lo_W(w);
+    keys[1] = Q6_V_hi_W(w);
+}
+
+/* Neighbouring halves go together as words, and part when they are widened. |left|: vectors that are wanted. */
+INLINE void halves(uint32_t type, const HVX_Vector *raw, uint32_t stride, uint32_t left, HVX_Vector *keys) {
+    HVX_Vector between[KEYS];
+    hvx_transpose_first(raw, stride, between);
+    for (uint32_t i = 0; 8 * i < left; i++, keys += 8) {
+        HVX_Vector x[4];
+        hvx_transpose_last(between, i, x);
+        UNROLL for (int k = 0; k < 4; k++) widen(type, x[k], keys + 2 * k);
+    }
+}
+#define HALVES(name, type)                                                                            \
+    HOT void name(const HVX_Vector *raw, uint32_t stride, uint32_t left, HVX_Vector *restrict keys) { \
+        halves(type, raw, stride, left, keys);                                                        \
+    }
+HALVES(keys_f16, NPU_TYPE_F16)
+HALVES(keys_bf16, NPU_TYPE_BF16)
+
+void htp_attn_keys(uint32_t type, const uint8_t *raw, uint32_t stride, uint32_t d, HVX_Vector *rows, HVX_Vector *keys) {
+    uint32_t width = (d + 31) / 32;
+    if (type == NPU_TYPE_F16 || type == NPU_TYPE_BF16) {
+        for (uint32_t i = 0; i < width; i += 2, raw += sizeof *keys, keys += 2 * KEYS)
+            (type == NPU_TYPE_F16 ? keys_f16 : keys_bf16)((const HVX_Vector *)raw, stride / sizeof *keys,
+                                                          width - i < 2 ? KEYS : 2 * KEYS, keys);
+        return;
+    }
+    for (uint32_t j = 0; j < KEYS; j++, raw += stride) hvx_convert_to_f32(type, raw, rows + j * width, d);
+    for (uint32_t i = 0; i < width; i++) hvx_transpose_32x32(rows + i, width, keys + i * KEYS);
+}
+
+/* --- scores --- */
+
+INLINE void dots(uint32_t n, const float *const q[], const HVX_Vector *keys, uint32_t d, HVX_Vector *scores) {
+    dot_sum acc[QUERIES];
+    const float *x[QUERIES];
+    UNROLL for (uint32_t r = 0; r < n; r++) {
+        dot_clear(&acc[r]);
+        x[r] = q[r];
+    }
+    HVX_F32_UNROLL for (uint32_t i = 0; i < d; i++) {
+        HVX_Vector key = keys[i];
+        UNROLL for (uint32_t r = 0; r < n; r++) dot_add(&acc[r], key, x[r][i]);
+    }
+    UNROLL for (uint32_t r = 0; r < n; r++) dot_result(&acc[r], &scores[r]);
+}
+
+/* --- softmax --- */
+
+enum { LARGEST, SUM };
+
+INLINE HVX_Vector fold_step(int what, HVX_Vector a, HVX_Vector b) {
+    return what == SUM ? hvx_f32_add(a, b) : hvx_f32_max(a, b);
+}
+
+/* The fold of docs/numerics.md §3 of |n| vectors; two, then four of them share one after its first steps. */
+INLINE void fold(int what, uint32_t n, HVX_Vector *x, float *y) {
+    HVX_Vector v[2], all = x[0];
+    uint32_t bytes = 64;
+    if (n > 1) {
+        for (uint32_t i = 0; i < n; i += 2) {
+            HVX_VectorPair w = Q6_W_vshuff_VVR(x[i + 1 < n ? i + 1 : i], x[i], 64);
+            v[i / 2] = fold_step(what, Q6_V_lo_W(w), Q6_V_hi_W(w));
+        }
+        all = v[0];
+        bytes = 32;
+    }
+    if (n > 2) {
+        HVX_VectorPair w = Q6_W_vshuff_VVR(v[1], v[0], 32);
+        all = fold_step(what, Q6_V_lo_W(w), Q6_V_hi_W(w));
+        bytes = 16;
+    }
+    UNROLL for (; bytes >= 4; bytes /= 2) all = fold_step(what, all, Q6_V_vror_VR(all, (int32_t)bytes));
+    UNROLL for (uint32_t r = 0; r < n; r++) y[r] =
+        npu_bits_float((uint32_t)Q6_R_vextract_VR(all, (int32_t)(r % 2 * 64 + r / 2 * 32)));
+}
+
+INLINE void softmax(uint32_t n, const HVX_Vector *scores, uint32_t first, uint32_t end, htp_attn_state *const state[],
+                    HVX_Vector *p, float *c) {
+    HVX_VectorPred visible = hvx_lanes_between(first, end);
+    HVX_Vector s[QUERIES], e[QUERIES], lowest = hvx_f32_splat(-NPU_F32_INF);
+    float m[QUERIES], l[QUERIES];
+    UNROLL for (uint32_t r = 0; r < n; r++) s[r] = Q6_V_vmux_QVV(visible, scores[r], lowest);
+    fold(LARGEST, n, s, m);
+    UNROLL for (uint32_t r = 0; r < n; r++) {
+        m[r] = npu_maxf(state[r]->m, m[r]);
+        e[r] = hvx_f32_exp(hvx_f32_sub(scores[r], hvx_f32_splat(m[r])));
+    }
+    UNROLL for (uint32_t r = 0; r < n; r++) p[r] = e[r] = Q6_V_vmux_QVV(visible, e[r], Q6_V_vzero());
+    fold(SUM, n, e, l);
+    for (uint32_t r = 0; r < n; r++) {
+        if (m[r] == -NPU_F32_INF) continue;
+        c[r] = npu_expf(state[r]->m - m[r]);
+        *state[r] = (htp_attn_state){m[r], __builtin_fmaf(state[r]->l, c[r], l[r])};
+    }
+}
+
+/* --- values --- */
+
+INLINE void add(uint32_t n, const float *const p[], const float *c, uint32_t first, uint32_t end,
+                const HVX_Vector *values, uint32_t width, HVX_Vector *const sums[]) {
+    const float *x[QUERIES];
+    UNROLL for (uint32_t r = 0; r < n; r++) x[r] = p[r] + first;
+    values += first * width;
+    for (uint32_t i = 0; i < width; i++) {
+        const HVX_Vector *v = values + i;
+        dot_sum acc[QUERIES];
+        UNROLL for (uint32_t r = 0; r < n; r++) dot_start(&acc[r], sums[r][i], c[r]);
+        HVX_F32_UNROLL for (uint32_t j = 0; j < end - first; j++, v += width) {
+            HVX_Vector value = *v;
+            UNROLL for (uint32_t r = 0; r < n; r++) dot_add(&acc[r], value, x[r][j]);
+        }
+        UNROLL for (uint32_t r = 0; r < n; r++) dot_result(&acc[r], &sums[r][i]);
+    }
+}
+
+#define FOR_QUERIES(n)                                                                                               \
+    HOT void dot_##n(const float *const q[], const HVX_Vector *keys, uint32_t d, HVX_Vector *scores) {               \
+        dots(n, q, keys, d, scores);                                                                                 \
+    }                                                                                                                \
+    HOT void softmax_##n(const HVX_Vector *scores, uint32_t first, uint32_t end, htp_attn_state *const state[],      \
+                         HVX_Vector *p, float *c) {                                                                  \
+        softmax(n, scores, first, end, state, p, c);                                                                 \
+    }                                                                                                                \
+    HOT void add_##n(const float *const p[], const float *c, uint32_t first, uint32_t end, const HVX_Vector *values, \
+                     uint32_t width, HVX_Vector *const sums[]) {                                                     \
+        add(n, p, c, first, end, values, width, sums);                                                               \
+    }
+FOR_QUERIES(1)
+FOR_QUERIES(2)
+FOR_QUERIES(3)
+FOR_QUERIES(4)
+
+void htp_attn_dot(uint32_t queries, const float *const q[], const HVX_Vector *keys, uint32_t d, HVX_Vector *scores) {
+    static void (*const of[QUERIES])(const float *const[], const HVX_Vector *, uint32_t, HVX_Vector *) = {dot_1, dot_2,
+                                                                                                          dot_3, dot_4};
+    of[queries - 1](q, keys, d, scores);
+}
+
+void htp_attn_softmax(uint32_t queries, const HVX_Vector *scores, uint32_t first, uint32_t end,
+                      htp_attn_state *const state[], HVX_Vector *p, float *c) {
+    static void (*const of[QUERIES])(const HVX_Vector *, uint32_t, uint32_t, htp_attn_state *const[], HVX_Vector *,
+                                     float *) = {softmax_1, softmax_2, softmax_3, softmax_4};
+    of[queries - 1](scores, first, end, state, p, c);
+}
+
+void htp_attn_add(uint32_t queries, const float *const p[], const float *c, uint32_t first, uint32_t end,
+                  const HVX_Vector *values, uint32_t width, HVX_Vector *const sums[]) {
+    static void (*const of[QUERIES])(const float *const[], const float *, uint32_t, uint32_t, const HVX_Vector *,
+                                     uint32_t, HVX_Vector *const[]) = {add_1, add_2, add_3, add_4};
+    of[queries - 1](p, c, first, end, values, width, sums);
+}
