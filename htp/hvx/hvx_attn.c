@@ -27,29 +27,34 @@ INLINE void widen(uint32_t type, HVX_Vector halves, HVX_Vector *keys) {
     keys[1] = Q6_V_hi_W(w);
 }
 
-/* Neighbouring halves go together as words, and part when they are widened. |left|: vectors that are wanted. */
-INLINE void halves(uint32_t type, const HVX_Vector *raw, uint32_t stride, uint32_t left, HVX_Vector *keys) {
-    HVX_Vector between[KEYS];
+/* Neighbouring halves go together as words, and part when they are widened. */
+HOT void transpose_halves(const HVX_Vector *raw, uint32_t stride, HVX_Vector *restrict between) {
     hvx_transpose_first(raw, stride, between);
+}
+
+/* |left|: vectors that are wanted. */
+INLINE void widen_halves(uint32_t type, const HVX_Vector between[KEYS], uint32_t left, HVX_Vector *restrict keys) {
     for (uint32_t i = 0; 8 * i < left; i++, keys += 8) {
         HVX_Vector x[4];
         hvx_transpose_last(between, i, x);
         UNROLL for (int k = 0; k < 4; k++) widen(type, x[k], keys + 2 * k);
     }
 }
-#define HALVES(name, type)                                                                            \
-    HOT void name(const HVX_Vector *raw, uint32_t stride, uint32_t left, HVX_Vector *restrict keys) { \
-        halves(type, raw, stride, left, keys);                                                        \
-    }
-HALVES(keys_f16, NPU_TYPE_F16)
-HALVES(keys_bf16, NPU_TYPE_BF16)
+HOT void widen_f16(const HVX_Vector between[KEYS], uint32_t left, HVX_Vector *restrict keys) {
+    widen_halves(NPU_TYPE_F16, between, left, keys);
+}
+HOT void widen_bf16(const HVX_Vector between[KEYS], uint32_t left, HVX_Vector *restrict keys) {
+    widen_halves(NPU_TYPE_BF16, between, left, keys);
+}
 
 void htp_attn_keys(uint32_t type, const uint8_t *raw, uint32_t stride, uint32_t d, HVX_Vector *rows, HVX_Vector *keys) {
     uint32_t width = (d + 31) / 32;
     if (type == NPU_TYPE_F16 || type == NPU_TYPE_BF16) {
-        for (uint32_t i = 0; i < width; i += 2, raw += sizeof *keys, keys += 2 * KEYS)
-            (type == NPU_TYPE_F16 ? keys_f16 : keys_bf16)((const HVX_Vector *)raw, stride / sizeof *keys,
-                                                          width - i < 2 ? KEYS : 2 * KEYS, keys);
+        HVX_Vector between[KEYS];
+        for (uint32_t i = 0; i < width; i += 2, raw += sizeof *keys, keys += 2 * KEYS) {
+            transpose_halves((const HVX_Vector *)raw, stride / sizeof *keys, between);
+            (type == NPU_TYPE_F16 ? widen_f16 : widen_bf16)(between, width - i < 2 ? KEYS : 2 * KEYS, keys);
+        }
         return;
     }
     for (uint32_t j = 0; j < KEYS; j++, raw += stride) hvx_convert_to_f32(type, raw, rows + j * width, d);
@@ -106,19 +111,21 @@ INLINE void softmax(uint32_t n, const HVX_Vector *scores, uint32_t first, uint32
                     HVX_Vector *p, float *c) {
     HVX_VectorPred visible = hvx_lanes_between(first, end);
     HVX_Vector s[QUERIES], e[QUERIES], lowest = hvx_f32_splat(-NPU_F32_INF);
-    float m[QUERIES], l[QUERIES];
+    float m[QUERIES], l[QUERIES], worth[32] __attribute__((aligned(128)));
     UNROLL for (uint32_t r = 0; r < n; r++) s[r] = Q6_V_vmux_QVV(visible, scores[r], lowest);
     fold(LARGEST, n, s, m);
+    *(HVX_Vector *)worth = Q6_V_vzero();
     UNROLL for (uint32_t r = 0; r < n; r++) {
         m[r] = npu_maxf(state[r]->m, m[r]);
+        worth[r] = state[r]->m - m[r];
         e[r] = hvx_f32_exp(hvx_f32_sub(scores[r], hvx_f32_splat(m[r])));
     }
+    hvx_f32_exp_first(worth, n);
     UNROLL for (uint32_t r = 0; r < n; r++) p[r] = e[r] = Q6_V_vmux_QVV(visible, e[r], Q6_V_vzero());
     fold(SUM, n, e, l);
-    for (uint32_t r = 0; r < n; r++) {
-        if (m[r] == -NPU_F32_INF) continue;
-        c[r] = npu_expf(state[r]->m - m[r]);
-        *state[r] = (htp_attn_state){m[r], __builtin_fmaf(state[r]->l, c[r], l[r])};
+    UNROLL for (uint32_t r = 0; r < n; r++) {
+        c[r] = worth[r];
+        if (m[r] != -NPU_F32_INF) *state[r] = (htp_attn_state){m[r], __builtin_fmaf(state[r]->l, worth[r], l[r])};
     }
 }
 

@@ -32,12 +32,12 @@ HOT void from_bf16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32_
 }
 
 /* d * q; a block's scale is in its first half. */
-static void from_q8_0(const uint8_t *in, HVX_Vector *y, uint32_t blocks) {
+HOT void from_q8_0(const uint8_t *restrict in, HVX_Vector *restrict y, uint32_t blocks) {
     for (uint32_t b = 0; b < blocks; b++) {
         HVX_Vector raw = *(const HVX_UVector *)(in + b * Q8_0_BYTES);
-        float d = npu_half_to_float((uint16_t)Q6_R_vextract_VR(raw, 0));
+        HVX_Vector d = Q6_V_lo_W(hvx_f32_widen(Q6_Vh_vsplat_R(Q6_R_vextract_VR(raw, 0))));
         HVX_Vector halves = Q6_V_lo_W(Q6_Wh_vunpack_Vb(Q6_V_vror_VR(raw, 2)));
-        y[b] = hvx_f32_mul(hvx_f32_splat(d), hvx_f32_from_i32(Q6_V_lo_W(Q6_Ww_vunpack_Vh(halves))));
+        y[b] = hvx_f32_mul(d, hvx_f32_from_i32(Q6_V_lo_W(Q6_Ww_vunpack_Vh(halves))));
     }
 }
 
@@ -106,6 +106,11 @@ static HVX_Vector make_q8_0(HVX_Vector x) {
     return Q6_V_vor_VV(Q6_V_vror_VR(bytes, 126), Q6_V_vand_QR(Q6_Q_vsetq_R(2), (int32_t)(scale | scale << 16)));
 }
 
+/* Ascending: what a block's vector holds too much, the next one writes anew. */
+HOT void to_q8_0(const HVX_Vector *x, uint8_t *out, uint32_t blocks) {
+    for (uint32_t b = 0; b < blocks; b++) *(HVX_UVector *)(out + b * Q8_0_BYTES) = make_q8_0(x[b]);
+}
+
 void hvx_convert_from_f32(uint32_t type, const HVX_Vector *x, uint8_t *out, uint32_t n) {
     HVX_Vector *y = (HVX_Vector *)out;
     uint32_t vectors = (n + 31) / 32;
@@ -113,8 +118,8 @@ void hvx_convert_from_f32(uint32_t type, const HVX_Vector *x, uint8_t *out, uint
         to_f16(x, y, vectors);
     else if (type == NPU_TYPE_BF16)
         to_bf16(x, y, vectors);
-    else if (type == NPU_TYPE_Q8_0) /* ascending: what a block's vector holds too much, the next one writes anew */
-        for (uint32_t i = 0; i < vectors; i++) *(HVX_UVector *)(out + i * Q8_0_BYTES) = make_q8_0(x[i]);
+    else if (type == NPU_TYPE_Q8_0)
+        to_q8_0(x, out, vectors);
     else
         for (uint32_t i = 0; i < vectors; i++) y[i] = x[i];
 }

@@ -46,6 +46,9 @@ HVX_F32_LANE_BY_LANE(hvx_f32_log, npu_logf)
 HVX_F32_LANE_BY_LANE(hvx_f32_tanh, npu_tanhf)
 HVX_F32_LANE_BY_LANE(hvx_f32_erf, npu_erff)
 #undef HVX_F32_LANE_BY_LANE
+static inline void hvx_f32_exp_first(float *x, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) x[i] = npu_expf(x[i]);
+}
 
 #else
 
@@ -221,6 +224,14 @@ static inline HVX_Vector hvx_f32_erf(HVX_Vector x) {
     return hvx_f32_with_sign(y, x);
 }
 
+#endif
+
+#ifndef HTP_BUILD_QEMU
+/* exp of the first |n| of 32 floats at an address of 128-byte alignment, in place; the others change too, or not. */
+static inline void hvx_f32_exp_first(float *x, uint32_t n) {
+    (void)n;
+    *(HVX_Vector *)x = hvx_f32_exp(*(const HVX_Vector *)x);
+}
 #endif
 
 /* 0, 1, … 31. */
