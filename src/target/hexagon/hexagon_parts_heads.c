@@ -3,15 +3,18 @@
 #include "target/hexagon/hexagon_parts.h"
 #include "wire/image.h"
 
+enum { MOST_UNIT = 256 }; /* of npu__hex_parts_k_unit */
+
 /* Heads of keys and of values whose rows in the cache are whole lines, whose weights are whole row tiles, and, when
  * that leaves parts, whose query heads may be a part of K of the product after them. */
 static uint32_t heads_at_once(const npu_tensor *q, const npu_tensor *k, const npu_tensor *v, uint32_t k_unit) {
-    uint32_t n = npu_hex_cut_lines(k->nb[1]), lines_v = npu_hex_cut_lines(v->nb[1]);
+    uint32_t n = 1, lines_k = npu_hex_cut_lines(k->nb[1]), lines_v = npu_hex_cut_lines(v->nb[1]);
+    if (lines_k > n) n = lines_k;
     if (lines_v > n) n = lines_v;
     while ((n * k->ne[0] % NPU_TILE_ROWS || n * v->ne[0] % NPU_TILE_ROWS) && n < NPU_TILE_ROWS) n *= 2;
     uint32_t width = q->ne[1] / k->ne[1] * v->ne[0], whole = n;
-    while (whole * width % k_unit && whole < k->ne[1]) whole *= 2;
-    return whole < k->ne[1] ? whole : n;
+    while (whole * width % k_unit && whole < MOST_UNIT) whole *= 2;
+    return whole * width % k_unit == 0 && whole < k->ne[1] ? whole : n;
 }
 
 /* Fills the ranges of |h| when there are more devices than key-value heads and some can share one's query heads. */
@@ -45,7 +48,7 @@ static void cut(npu_hex_parting *p, const npu_op *op) {
             return;
         }
         each = heads_at_once(q, k, v, k_unit);
-        uint32_t pieces = (h.n_kv + each - 1) / each, group = h.n_q / h.n_kv, cuts[NPU_HEX_DEVICES + 1];
+        uint32_t pieces = each ? (h.n_kv + each - 1) / each : 1, group = h.n_q / h.n_kv, cuts[NPU_HEX_DEVICES + 1];
         h.cut = pieces > 1;
         npu_hex_cut_pieces(h.cut ? pieces : 1, h.cut ? each : h.n_kv, h.n_kv, p->n, cuts);
         for (uint32_t d = 0; d < p->n; d++) {

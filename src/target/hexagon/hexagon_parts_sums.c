@@ -89,8 +89,8 @@ bool npu__hex_parts_sums(const npu_hex_parting *p, uint32_t i, npu_hex_parts *c)
         !added_to(p, &op[1], op->dst[0], &source) || is_read_after(p, i + 1, y))
         return false;
     const npu_hex_value *v = npu_hex_parts_value(p, i, x);
-    if (!v || !v->has_columns) return false;
     uint32_t unit = unit_of(w), made = 0, devices = 0;
+    if (!v || !v->has_columns || !unit) return false;
     for (uint32_t d = 0; d < p->n; d++) {
         const npu_hex_range *r = &v->columns[d];
         if (r->count && (r->first != made || r->first % unit || (r->count % unit && r->first + r->count != w->ne[0])))
