@@ -39,7 +39,7 @@ static int read_image(htp_session *s, const npu_wire_request *r, htp_image *imag
     if (r->image_bytes < sizeof(npu_wire_image) || r->image_bytes > NPU_WIRE_MAX_IMAGE || r->image_offset % 8 ||
         end < r->image_offset || end > r->image_buffer_bytes || r->image_buffer_bytes > s->hw.max_buffer_bytes)
         return 0;
-    npu_wire_buffer window = {r->image_fd, 0, r->image_buffer_bytes};
+    npu_wire_buffer window = {r->image_fd, NPU_WIRE_BUFFER_PINNED, r->image_buffer_bytes};
     uint8_t *at;
     uint32_t index;
     if (htp_map_take(&s->map, &window, 1, &at, &index) != NPU_WIRE_OK) return 0;

@@ -47,14 +47,21 @@ static htp_mapping *find(htp_map *map, int32_t fd) {
     return 0;
 }
 
-/* Gives up the mapping that was used longest ago; 0 when all are in use. */
+/* Whether |a| goes before |b| (map.h). */
+static int goes_first(const htp_map *map, const htp_mapping *a, const htp_mapping *b) {
+    enum { LONG = 4096 }; /* batches: more than any step has */
+    uint64_t age_a = map->uses - a->last_use, age_b = map->uses - b->last_use;
+    if (a->pinned != b->pinned) return a->pinned < b->pinned;
+    return age_a > LONG || age_b > LONG ? age_a > age_b : age_a < age_b;
+}
+
+/* Gives up a mapping; 0 when all are in use. */
 static int evict(htp_map *map) {
     htp_mapping *victim = 0;
     for (unsigned i = 0; i < ENTRIES; i++) {
         htp_mapping *m = &map->entries[i];
         if (!m->address || m->in_use) continue;
-        if (!victim || m->pinned < victim->pinned || (m->pinned == victim->pinned && m->last_use < victim->last_use))
-            victim = m;
+        if (!victim || goes_first(map, m, victim)) victim = m;
     }
     if (!victim) return 0;
     unmap(map, victim);

@@ -1,4 +1,8 @@
-/* Host buffers in the NPU's 32-bit window: fd -> address, mapped on first use, given up by least recent use.
+/* Host buffers in the NPU's 32-bit window: fd -> address, mapped on first use.
+ *
+ * Steps use the same weights in the same order again and again, so that the one used last is the one that is not needed
+ * for longest: it goes first, and what was there before stays (least recent use would keep nothing). One that was not
+ * used for very long is not part of that order any more and goes before these.
  *
  * A batch takes all its buffers at once; only mappings that it does not use may go, weights before pinned ones. What
  * does not fit, or can't be mapped after everything else has gone, is a failure of the batch, never of the program. The

@@ -29,7 +29,7 @@ void htp_op_fail(htp_op *o, uint32_t code, uint32_t index) {
 /* Pops a unit's transfers. The engine takes them one by one: a span starts when the one before had arrived. */
 static inline void land(const htp_pipe *p, htp_trace *trace, npu_trace_kind kind, uint32_t n, uint64_t pushed,
                         uint32_t unit, uint64_t *before) {
-    if (!n) return;
+    if (!n || n == HTP_NO_UNIT) return;
     while (n--) htp_dma_pop(p->dma);
     if (!HTP_TRACED(trace)) return;
     uint64_t now = htp_trace_time();
@@ -58,10 +58,13 @@ __attribute__((always_inline)) static inline void pipe_run(const htp_pipe *p, ht
             land(p, trace, NPU_TRACE_DMA_OUT, stores[slot], stored[slot], (uint32_t)unit - p->depth, &before);
         if (NPU_GUARD(PIPE_LOADS_POPPED))
             land(p, trace, NPU_TRACE_DMA_IN, loads[slot], loaded[slot], (uint32_t)unit, &before);
-        uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
-        p->compute(p->job, unit, slot);
-        if (HTP_TRACED(trace)) htp_trace_add(trace, NPU_TRACE_HVX_COMP, begin, (uint32_t)unit);
-        stores[slot] = take_off(trace, p->store(p->job, unit, slot), &stored[slot]);
+        stores[slot] = 0;
+        if (loads[slot] != HTP_NO_UNIT) {
+            uint64_t begin = HTP_TRACED(trace) ? htp_trace_time() : 0;
+            p->compute(p->job, unit, slot);
+            if (HTP_TRACED(trace)) htp_trace_add(trace, NPU_TRACE_HVX_COMP, begin, (uint32_t)unit);
+            stores[slot] = take_off(trace, p->store(p->job, unit, slot), &stored[slot]);
+        }
         loads[slot] = 0;
         if (loading < p->end) loads[slot] = take_off(trace, p->load(p->job, loading++, slot), &loaded[slot]);
         if (++slot == p->depth) slot = 0;

@@ -50,12 +50,13 @@ static inline uint8_t *htp_op_scratch(const htp_op *o, unsigned thread) {
 
 /* Units first .. end - 1, one slot each in turn. load and store push transfers and say how many; compute finds the
  * slot's loads arrived and its earlier stores gone. The order of pushes is the order of pops by construction. */
+enum { HTP_NO_UNIT = 0x7FFFFFFF };
 typedef struct htp_pipe {
     htp_dma *dma;
     void *job;
     uint32_t depth;
     uint64_t first, end;
-    uint32_t (*load)(void *job, uint64_t unit, uint32_t slot);
+    uint32_t (*load)(void *job, uint64_t unit, uint32_t slot); /* HTP_NO_UNIT: there is nothing to do for it */
     void (*compute)(void *job, uint64_t unit, uint32_t slot);
     uint32_t (*store)(void *job, uint64_t unit, uint32_t slot);
 } htp_pipe;
@@ -79,8 +80,8 @@ struct htp_rows {
     /* All slot addresses are 128-byte aligned; values past the unit's are there but mean nothing. */
     void (*compute)(const htp_rows *r, const htp_unit *u, const uint8_t *const in[NPU_ROWS_IN], uint8_t *out,
                     uint8_t *work);
-    /* NULL: the unit's values of in[i] at the same coordinates, which wrap around where the source is smaller; of a
-     * shorter row only its own values. */
+    /* Says how many transfers it pushed, or HTP_NO_UNIT; NULL: the unit's values of in[i] at the same coordinates,
+     * which wrap around where the source is smaller; of a shorter row only its own values. */
     uint32_t (*load)(const htp_rows *r, const htp_unit *u, htp_dma *dma, uint8_t *const in[NPU_ROWS_IN]);
     uint32_t (*store)(const htp_rows *r, const htp_unit *u, htp_dma *dma, const uint8_t *out);
     uint32_t in_value_bytes[NPU_ROWS_IN], out_value_bytes; /* bytes a value; 0 = no such stream */

@@ -23,7 +23,7 @@ enum {
     NPU_WIRE_MAX_TENSORS = 32768,
     NPU_WIRE_MAX_OPS = 16384,
     NPU_WIRE_MAX_IMAGE = 8 << 20,
-    NPU_WIRE_KEPT_IMAGES = 16, /* by id, the last used ones; another id is read again */
+    NPU_WIRE_KEPT_IMAGES = 256, /* by id, the last used ones; another id is read again */
     NPU_WIRE_NO_OP = -1,
 };
 

@@ -34,6 +34,12 @@ typedef struct npu_params_scale {
 typedef struct npu_params_clamp {
     float lo, hi;
 } npu_params_clamp;
+/* The table is part of a larger one, which has |all| rows: those from |first| on. 0 = the whole. Zero in a graph; a
+ * target that keeps a table in parts fills it in when it lowers the op. */
+typedef struct npu_params_rows {
+    uint32_t first, all;
+} npu_params_rows;
+
 typedef struct npu_params_sort {
     int32_t descending;
 } npu_params_sort;
@@ -100,6 +106,7 @@ typedef struct npu_op {
         npu_params_scale scale;
         npu_params_clamp clamp;
         npu_params_sort sort;
+        npu_params_rows rows;
         npu_params_rope_table rope_table;
         npu_params_glu glu;
         npu_params_softmax softmax;

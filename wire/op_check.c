@@ -49,6 +49,10 @@ static const char *check_get_rows(const view *v) {
     if (!is_vector(ids, NPU_TYPE_I32, y->ne[1])) return "ids: not I32 [M]";
     if (!is(y, NPU_TYPE_F32) || y->ne[0] != table->ne[0] || y->ne[2] != 1 || y->ne[3] != 1)
         return "result: not F32 [K,M]";
+    const npu_params_rows *part = &v->op->params.rows;
+    if (part->first && !part->all) return "a part of no table";
+    if (part->all && (part->first > part->all || table->ne[1] > part->all - part->first))
+        return "a part that is not inside its table";
     return NULL;
 }
 

@@ -10,16 +10,24 @@
 
 /* --- rows as they lie in a file --- */
 
+/* The unit's row in the table; 0 when the unit must touch nothing: no such row, or it is in another part. */
+static int row_of(const htp_rows *r, const htp_unit *u, uint32_t *row) {
+    uint32_t rows = r->o->src[0].ne[1];
+    const npu_params_rows *part = &r->o->op->params.rows;
+    if (!htp_row_id(r, u, part->all ? part->all : rows, NPU_WIRE_BAD_ROW_ID, row)) return 0;
+    *row -= part->first; /* wraps around in front of the part */
+    return *row < rows || !NPU_GUARD(ROWS_OF_PART);
+}
+
 static uint32_t load_row(const htp_rows *r, const htp_unit *u, htp_dma *dma, uint8_t *const in[NPU_ROWS_IN]) {
     uint32_t id;
     const npu_tensor *table = &r->o->src[0];
-    if (!htp_row_id(r, u, table->ne[1], NPU_WIRE_BAD_ROW_ID, &id)) return 0;
+    if (!row_of(r, u, &id)) return HTP_NO_UNIT;
     htp_dma_push(dma, in[0], r->o->src_data[0] + id * table->nb[1], hvx_convert_bytes(table->type, r->row_values));
     return 1;
 }
 
 static uint32_t store(const htp_rows *r, const htp_unit *u, htp_dma *dma, const uint8_t *row) {
-    if (htp_op_failed(r->o)) return 0;
     htp_dma_push(dma, r->o->dst_data[0] + u->row * r->o->dst[0].nb[1], row, r->row_values * 4);
     return 1;
 }
@@ -27,7 +35,7 @@ static uint32_t store(const htp_rows *r, const htp_unit *u, htp_dma *dma, const 
 static void convert(const htp_rows *r, const htp_unit *u, const uint8_t *const in[NPU_ROWS_IN], uint8_t *out,
                     uint8_t *work) {
     (void)u, (void)work;
-    if (!htp_op_failed(r->o)) hvx_convert_to_f32(r->o->src[0].type, in[0], (HVX_Vector *)out, r->row_values);
+    hvx_convert_to_f32(r->o->src[0].type, in[0], (HVX_Vector *)out, r->row_values);
 }
 
 /* --- images --- */
@@ -49,7 +57,7 @@ static uint32_t list_at(const npu_image_format *f, npu_image_plane plane, uint32
 static uint32_t load_lists(const htp_rows *r, const htp_unit *u, htp_dma *dma, uint8_t *const in[NPU_ROWS_IN]) {
     uint32_t id, k = r->row_values, n = 0;
     const npu_image_format *f = npu_image_format_of(r->o->src[0].type);
-    if (!htp_row_id(r, u, r->o->src[0].ne[1], NPU_WIRE_BAD_ROW_ID, &id)) return 0;
+    if (!row_of(r, u, &id)) return HTP_NO_UNIT;
     const uint8_t *tile = r->o->src_data[0] + (uint64_t)(id / 32) * npu_image_row_tile_bytes(f, k) + id % 32 * 4;
     for (npu_image_plane p = 0; p < NPU_IMAGE_PLANES; p++) {
         uint32_t words = npu_image_vectors(f, p, k);
@@ -139,7 +147,6 @@ static void dequantise(const htp_rows *r, const htp_unit *u, const uint8_t *cons
     lists l = {.f = npu_image_format_of(r->o->src[0].type)};
     HVX_Vector book = Q6_V_vzero(), offset = Q6_V_vsplat_R(l.f->offset), *y = (HVX_Vector *)out;
     (void)u, (void)work;
-    if (htp_op_failed(r->o)) return;
     for (npu_image_plane p = 0; p < NPU_IMAGE_PLANES; p++)
         l.plane[p] = (const HVX_Vector *)(in[0] + list_at(l.f, p, r->row_values));
     if (l.f->table) book = hvx_codebook(l.f);

@@ -71,8 +71,9 @@ static npu_status make_settings(const npu_model *m, const npu_context_params *p,
         return npu_fail(err, NPU_INVALID, "context.prefill_rows", "%u prefill rows: at most %u", s->prefill_rows,
                         p->npu_target && caps->prefill_rows ? caps->prefill_rows : NPU_PREFILL_ROWS_MAX);
     s->decode_rows = at_most(s->decode_rows, s->prefill_rows);
-    if (caps->hw.window_bytes) { /* logits are not to push weights out of the device's window */
-        uint64_t rows = caps->hw.window_bytes / LOGITS_PART / 4 / m->h.n_vocab;
+    if (caps->hw.window_bytes) { /* logits are not to push weights out of the device's window; they lie in one buffer */
+        uint64_t room = caps->hw.window_bytes / LOGITS_PART, most = caps->hw.max_buffer_bytes / 2;
+        uint64_t rows = (room < most ? room : most) / 4 / m->h.n_vocab;
         s->out_rows = rows > s->prefill_rows ? s->prefill_rows : rows ? (uint32_t)rows : 1;
     }
     if (s->ctx > m->h.n_ctx_train)

@@ -94,13 +94,14 @@ static void print_designs(const npu_plan *p) {
 }
 
 static void print_entry(const npu_plan *p, const npu_plan_entry *e) {
-    char layer[8], where[16];
+    char layer[8], where[16], parts[32] = "";
     bool numbered = e->on_device && p->settings.devices[0] && !strcmp(p->settings.split, "layer");
     snprintf(where, sizeof where, numbered ? "dev %u" : e->on_device ? "device" : "host", e->device);
     snprintf(layer, sizeof layer, e->layer == NPU_NO_LAYER ? "-" : "%u", e->layer);
-    printf("%5s  %-14s %-10s %-7s %6u %7u %10.1f  %-6s %s\n", layer, npu_role_name(e->role), op_name(e),
+    if (e->parts > 1) snprintf(parts, sizeof parts, " in %u parts", e->parts);
+    printf("%5s  %-14s %-10s %-7s %6u %7u %10.1f  %-6s %s%s\n", layer, npu_role_name(e->role), op_name(e),
            e->n_tensors ? npu_format_name(e->type) : "-", e->K, e->N, (double)e->bytes / 1024, where,
-           e->on_device ? e->image : e->why);
+           e->on_device ? e->image : e->why, parts);
 }
 
 void cli_print_plan(const npu_plan *p) {

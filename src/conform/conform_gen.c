@@ -11,10 +11,14 @@
 
 static void gen_get_rows(npu_case *c) {
     uint32_t k = npu_case_width(c, c->type), n = 1 + npu_case_below(c, 70), m = npu_case_row_count(c);
+    bool part = npu_case_one_in(c, 4);
+    uint32_t first = part ? npu_case_below(c, 40) : 0, all = first + n + (part ? npu_case_below(c, 40) : 0);
     c->op.src[0] =
         npu_case_weight(c, npu_case_tensor(c, c->type, (uint32_t[]){k, n, 1, 1}, 0, LAYOUT_ROWS, NPU_FILL_VALUES));
-    c->op.src[1] = npu_case_row_vector(c, m, n, NPU_FILL_INDICES);
-    c->op.dst[0] = npu_case_tensor(c, NPU_TYPE_F32, (uint32_t[]){k, m, 1, 1}, 1, LAYOUT_ROWS, NPU_FILL_NOTHING);
+    c->op.src[1] = npu_case_row_vector(c, m, all, NPU_FILL_INDICES);
+    c->op.dst[0] = npu_case_tensor(c, NPU_TYPE_F32, (uint32_t[]){k, m, 1, 1}, 1, LAYOUT_ROWS,
+                                   part ? NPU_FILL_VALUES : NPU_FILL_NOTHING);
+    if (part) c->op.params.rows = (npu_params_rows){first, all};
 }
 
 static void gen_set_rows(npu_case *c) {

@@ -52,6 +52,7 @@ typedef struct npu_plan_entry {
     uint16_t layer, role, code, n_tensors;
     uint32_t K, N, real_k, real_n; /* padded and real inner and outer size; equal unless the layout pads */
     uint64_t bytes;                /* of the weights in the layout they are used in; 0 without weights */
+    uint32_t parts;                /* buffers that its largest weight lies in, cut by rows; 1 = whole */
     uint8_t type;                  /* GGUF type of the (first) weight */
     bool on_device;
     uint8_t device;                         /* which of settings.devices, of a model that is split by layers */

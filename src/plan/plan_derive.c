@@ -61,6 +61,17 @@ static void make_entry(npu_plan_entry *e, const npu_plan_request *r, uint32_t i)
         if (op->src[s] != NPU_NO_TENSOR) add_weight(e, r, r->decode, op->src[s]);
 }
 
+static void set_parts(npu_plan *p, const npu_plan_request *r, uint32_t i) {
+    npu_plan_entry *e = &p->entries[i];
+    const npu_op *op = &r->decode->ops[i];
+    e->parts = 1;
+    for (int s = 0; s < NPU_OP_SRCS && e->on_device && r->target->parts; s++) {
+        const npu_tensor *t = op->src[s] == NPU_NO_TENSOR ? NULL : &r->decode->tensors[op->src[s]];
+        uint32_t parts = t && t->flags & NPU_TENSOR_WEIGHT ? r->target->parts(p, t) : 1;
+        if (parts > e->parts) e->parts = parts;
+    }
+}
+
 static bool is_on_state(const npu_graph *g, const npu_op *op) {
     for (int i = 0; i < NPU_OP_SRCS; i++)
         if (op->src[i] != NPU_NO_TENSOR && g->tensors[op->src[i]].flags & NPU_TENSOR_STATE) return true;
@@ -146,6 +157,7 @@ npu_status npu_plan_derive(const npu_plan_request *r, npu_plan **out, npu_error 
     npu_status status = add_designs(p, r, err);
     if (status == NPU_OK && p->settings.devices[0] && r->target) status = r->target->spread(p, err);
     for (uint32_t i = 0; i < p->n_entries; i++) p->weight_bytes += p->entries[i].bytes;
+    for (uint32_t i = 0; i < p->n_entries; i++) set_parts(p, r, i);
     if (status == NPU_OK) status = npu_plan_hash(p, p->hash, err);
     if (status != NPU_OK) {
         npu_plan_free(p);

@@ -98,6 +98,7 @@ static void read_entry(npu_plan_reader *r, const json_t *o, const npu_plan *p, n
     npu__plan_check_padding(r, in, e->K, e->N, e->real_k, e->real_n);
     e->n_splits = npu__plan_splits(r, o, in, e->real_n, e->splits);
     e->bytes = npu__plan_number(r, o, in, "bytes", MAX_BYTES);
+    e->parts = json_object_get(o, "parts") ? npu__plan_dim(r, o, in, "parts") : 1;
     if (e->on_device && p->settings.devices[0]) e->device = (uint8_t)npu__plan_number(r, o, in, "device", MAX_DEVICE);
 }
 

@@ -85,6 +85,7 @@ static json_t *entry_body(const npu_plan *p, const npu_plan_entry *e) {
                              number_list(e->splits, e->n_splits), "type", e->n_tensors ? npu_format_name(e->type) : "",
                              "image", e->image, "bytes", (json_int_t)e->bytes, "where",
                              e->on_device ? "device" : "host", "why", e->why, "designs", designs_of(p, e));
+    if (body && e->parts > 1) json_object_set_new(body, "parts", json_integer(e->parts));
     if (body && p->settings.devices[0] && e->on_device) json_object_set_new(body, "device", json_integer(e->device));
     return body;
 }

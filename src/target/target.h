@@ -189,6 +189,10 @@ typedef struct npu_target_ops {
     /* Optional: how a weight that lies as in the file is kept on the device, by a name for the plan, and its bytes. */
     void (*image)(const npu_tensor *weight, const char **kind, uint64_t *bytes);
 
+    /* Optional, with |image|: in how many buffers such a weight lies on the device that the plan is for. Asked once all
+     * else is in the plan. */
+    uint32_t (*parts)(const npu_plan *plan, const npu_tensor *weight);
+
     /* Optional, with |image|: writes such bytes to |out|, on all threads of |pool|; no device is asked. For measuring.
      */
     npu_status (*pack)(const npu_target_params *params, npu_pool *pool, const npu_weight *weight, uint8_t *out,

@@ -171,15 +171,15 @@ static void refused_images_replace_nothing(void **state) {
     (void)state;
     uint32_t bytes = write_image(images->data);
     for (uint64_t id = 100; id < 100 + NPU_WIRE_KEPT_IMAGES; id++) assert_int_equal(send_image(bytes, id, 4), NPU_OK);
-    for (uint64_t id = 200; id < 240; id++) assert_int_not_equal(send_image(bytes, id, 5), NPU_OK);
+    for (uint64_t id = 1000; id < 1040; id++) assert_int_not_equal(send_image(bytes, id, 5), NPU_OK);
     memset(images->data, 0xA5, bytes);
-    for (uint64_t id = 300; id < 340; id++) assert_int_not_equal(send_image(bytes, id, 4), NPU_OK);
+    for (uint64_t id = 2000; id < 2040; id++) assert_int_not_equal(send_image(bytes, id, 4), NPU_OK);
     for (uint64_t id = 100; id < 100 + NPU_WIRE_KEPT_IMAGES; id++) assert_int_equal(send_image(bytes, id, 4), NPU_OK);
     write_image(images->data);
-    assert_int_equal(send_image(bytes, 400, 4), NPU_OK); /* in place of 100 */
+    assert_int_equal(send_image(bytes, 3000, 4), NPU_OK); /* in place of 100 */
     memset(images->data, 0xA5, bytes);
     for (uint64_t id = 101; id < 100 + NPU_WIRE_KEPT_IMAGES; id++) assert_int_equal(send_image(bytes, id, 4), NPU_OK);
-    assert_int_equal(send_image(bytes, 400, 4), NPU_OK);
+    assert_int_equal(send_image(bytes, 3000, 4), NPU_OK);
     assert_int_not_equal(send_image(bytes, 100, 4), NPU_OK);
     write_image(images->data);
 }

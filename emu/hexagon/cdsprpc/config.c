@@ -26,6 +26,7 @@ static const struct key {
     {"window", SIZE, AT(window_bytes), 1 << 20, 3758096384u},
     {"window_by_free", SWITCH, AT(window_by_free), 0, 1},
     {"slots", NUMBER, AT(slots), 1, 4096},
+    {"max_buffer", SIZE, AT(max_buffer_bytes), 1 << 20, 1ull << 40},
     {"vtcm", SIZE, AT(vtcm_bytes), 65536, 64 << 20},
     {"hvx", NUMBER, AT(hvx_contexts), 1, 16},
     {"hw_threads", NUMBER, AT(hw_threads), 1, 16},
@@ -61,6 +62,7 @@ EMU_API const char *npu_emu_describe(void) {
            "window                 bytes          3489660928: sum of mapped bytes in a session; 48M, 2G\n"
            "window_by_free         0|1            0: with 1 address space comes back at rpcmem_free only\n"
            "slots                  count          64: mappings in a session\n"
+           "max_buffer             bytes          1024G: largest buffer that rpcmem gives; 6M\n"
            "vtcm                   bytes          4M for v68, else 8M; 512K, 2M\n"
            "hvx                    count          4 up to v75, 6 from v79: 128-byte vector contexts\n"
            "hw_threads             count          6\n"
@@ -103,7 +105,8 @@ void emu_settings_default(struct emu_settings *s) {
                                .signed_only = 1,
                                .get_uri = 1,
                                .strict = {.line_bytes = EMU_STRICT_LINE},
-                               .window_bytes = 3489660928u};
+                               .window_bytes = 3489660928u,
+                               .max_buffer_bytes = 1ull << 40};
 }
 
 // What a device of the architecture has, unless it was set. Six contexts were seen on one 8 Elite (v79), four on its
@@ -252,8 +255,9 @@ EMU_API int npu_emu_query(int domain, const char *name, unsigned long long *valu
     if (!name || !value) return AEE_EBADPARM;
     emu_lock();
     session = emu_session_of(domain);
-    if (session && !strcmp(name, "window")) {
-        *value = emu.settings.window_bytes;
+    bool window = !strcmp(name, "window"), most = !strcmp(name, "max_buffer");
+    if (session && (window || most)) {
+        *value = window ? emu.settings.window_bytes : emu.settings.max_buffer_bytes;
         emu_unlock();
         return 0;
     }

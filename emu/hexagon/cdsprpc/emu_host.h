@@ -53,6 +53,7 @@ struct emu_settings {
     uint32_t watchdog_ms; // 0: none
     struct emu_strictness strict;
     uint64_t window_bytes;
+    uint64_t max_buffer_bytes; // of a shared buffer that rpcmem gives
     uint64_t seed;
     char faults[EMU_FAULT_BYTES];
 };

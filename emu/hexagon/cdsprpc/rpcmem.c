@@ -44,7 +44,7 @@ static void *allocate(size_t size) {
     size_t bytes = page_round(size), tail = bytes ? emu_strict_tail_bytes(bytes) : 0;
     void *memory;
     int fd;
-    if (!size || !bytes) return NULL;
+    if (!size || !bytes || size > emu.settings.max_buffer_bytes) return NULL;
     buffer = calloc(1, sizeof *buffer);
     fd = memfd_create("rpcmem", MFD_CLOEXEC);
     if (!buffer || fd < 0 || ftruncate(fd, (off_t)(bytes + tail)) || emu_strict_tail_write(fd, bytes)) goto fail;

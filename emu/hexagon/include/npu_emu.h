@@ -23,7 +23,7 @@ typedef const char *npu_emu_describe_fn(void);
 // "mapped_bytes", "mappings", "dma_descriptors", "dma_bytes", "dma_faults", "invokes", "cache_ops", "power_votes",
 // "power_types" (a bit for each type), "small_stacks", "events", "faults_met" (actions of rules); in strict mode
 // "lines_cleaned", "lines_invalidated", "evictions", "vtcm_scalars", "violations". Returns 0, 0x14 for an unknown name,
-// 0x0E without a live process. "window" is the setting, and needs no process.
+// 0x0E without a live process. "window" and "max_buffer" are the settings, and need no process.
 typedef int npu_emu_query_fn(int domain, const char *name, unsigned long long *value);
 
 // What strict mode found first in the process of the session with effective domain id |domain|, also when it has ended

@@ -8,9 +8,9 @@ npu_status npu_hex_buffer_alloc(npu_hex_session *s, uint64_t bytes, bool pinned,
     const npu_hex_driver *d = s->driver;
     *out = NULL;
     if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "the Hexagon session is lost");
-    if (!bytes || bytes > NPU_HEX_MAX_BUFFER)
-        return npu_fail(err, NPU_NO_MEMORY, "hexagon.buffer_size", "a shared buffer of %llu bytes (at most %d)",
-                        (unsigned long long)bytes, NPU_HEX_MAX_BUFFER);
+    if (!bytes || bytes > s->hw.max_buffer_bytes)
+        return npu_fail(err, NPU_NO_MEMORY, "hexagon.buffer_size", "a shared buffer of %llu bytes (at most %u)",
+                        (unsigned long long)bytes, s->hw.max_buffer_bytes);
     bytes = (bytes + 4095) & ~4095ull;
     npu_hex_buffer *b = calloc(1, sizeof *b);
     if (!b) return npu_fail(err, NPU_NO_MEMORY, "hexagon.buffer", "out of memory");

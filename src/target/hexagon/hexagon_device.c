@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wire/trace.h"
+
 /* Vector contexts: six were seen on one 8 Elite (v79), four on its predecessors; v81 is taken to have no fewer. Local
  * memory: 8 MiB wherever it was seen, 4 MiB is the least of v68. Window: what the best open backend takes of the 4 GiB
  * by default. A device that is here is asked; these are for planning without one, and the emulated device of the same
@@ -69,7 +71,30 @@ npu_status npu_hex_device_hw(const npu_hex_driver *d, npu_hw *hw, npu_error *err
     if (contexts > !d->emulated) hw->threads = contexts < NPU_MAX_THREADS ? contexts : NPU_MAX_THREADS;
     if (vtcm >= NPU_HEX_VTCM_LEAST && vtcm <= NPU_HEX_VTCM_MOST) hw->vtcm_bytes = (uint32_t)vtcm;
     if (d->window_bytes && d->window_bytes < hw->window_bytes) hw->window_bytes = d->window_bytes;
+    npu_hex_limit_buffers(d, hw);
     return NPU_OK;
+}
+
+void npu_hex_limit_buffers(const npu_hex_driver *d, npu_hw *hw) {
+    if (d->max_buffer_bytes && d->max_buffer_bytes < hw->max_buffer_bytes)
+        hw->max_buffer_bytes = (uint32_t)d->max_buffer_bytes;
+}
+
+/* |most|, or less of a small window. */
+static uint64_t share_of(const npu_hw *hw, uint64_t most, uint64_t least) {
+    enum { SHARE = 32, PAGE = 4096 };
+    uint64_t bytes = hw->window_bytes / SHARE;
+    if (hw->max_buffer_bytes < most) most = hw->max_buffer_bytes;
+    if (bytes > most) bytes = most;
+    return bytes < least ? least : bytes / PAGE * PAGE;
+}
+
+uint64_t npu_hex_ring_bytes(const npu_hw *hw) {
+    return share_of(hw, 16 << 20, NPU_TRACE_LEAST_BYTES);
+}
+
+uint64_t npu_hex_arena_bytes(const npu_hw *hw) {
+    return share_of(hw, 4 << 20, 65536) / 2;
 }
 
 npu_hw npu_hex_hw_of(const npu_hex_arch *a) {

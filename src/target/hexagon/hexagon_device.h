@@ -37,4 +37,12 @@ void npu_hex_caps(npu_caps *caps, const npu_hw *hw, bool emulated, const char *h
 
 npu_hw npu_hex_hw_of(const npu_hex_arch *arch);
 
+/* What an emulated device says of its largest shared buffer. */
+void npu_hex_limit_buffers(const npu_hex_driver *driver, npu_hw *hw);
+
+/* Of a trace's ring: part of the window, whether there is a trace or not. */
+uint64_t npu_hex_ring_bytes(const npu_hw *hw);
+/* Of the buffers that share images of batches, and stay mapped. */
+uint64_t npu_hex_arena_bytes(const npu_hw *hw);
+
 #endif

@@ -118,10 +118,11 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[3], 
     }
     for (const char *const *s = params->emu; s && *s; s++) NPU_TRY(configure(d, *s, err));
     npu_emu_query_fn *query;
-    unsigned long long window;
+    unsigned long long value;
     *(void **)&d->violation = dlsym(d->library, "npu_emu_violation");
     *(void **)&query = dlsym(d->library, "npu_emu_query");
-    if (query && !query(CDSP_DOMAIN_ID, "window", &window)) d->window_bytes = window;
+    if (query && !query(CDSP_DOMAIN_ID, "window", &value)) d->window_bytes = value;
+    if (query && !query(CDSP_DOMAIN_ID, "max_buffer", &value)) d->max_buffer_bytes = value;
     return NPU_OK;
 }
 

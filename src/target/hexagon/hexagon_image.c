@@ -1,12 +1,15 @@
 /* A program (hexagon_lower.h) becomes wire images in shared memory: only the operands its ops use, op plans filled
- * in, as many parts as it takes so that the buffers of each fit into the NPU's window. */
-#include "target/hexagon/hexagon_lower.h"
+ * in, as many parts as it takes so that the buffers of each fit into the NPU's window. An op that is done in pieces
+ * (hexagon_large.c) ends a part with each but its last piece, so that every part has ops of consecutive numbers. */
+#include "target/hexagon/hexagon_large.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "wire/alibi.h"
 #include "wire/check.h"
+
+enum { OPERANDS = NPU_OP_SRCS + NPU_OP_DSTS };
 
 typedef struct lowering {
     const npu_hex_target *t;
@@ -18,9 +21,11 @@ typedef struct lowering {
     npu_wire_buffer buffers[NPU_WIRE_MAX_BUFFERS];
     uint32_t n_tensors, n_buffers, n_syncs;
     uint16_t fence_buffer;
-    uint64_t buffer_bytes;    /* of all in |buffers| */
-    uint32_t first_op, n_ops; /* of this part, in the program */
-    bool full;                /* the last op's buffers did not fit beside the others */
+    uint64_t buffer_bytes;             /* of all in |buffers| */
+    uint64_t weight_bytes;             /* of those that are not pinned */
+    uint32_t first_op, n_ops;          /* of this part, in the program */
+    uint32_t first_piece, pieces_left; /* of its first op; of its last one */
+    bool full;                         /* the last op's buffers did not fit beside the others */
 } lowering;
 
 npu_status npu_hex_program_init(npu_hex_program *p, uint32_t operands, uint32_t ops, uint32_t syncs, npu_error *err) {
@@ -60,28 +65,55 @@ static npu_status buffer_index(lowering *l, const npu_hex_buffer *b, uint16_t *i
             *index = (uint16_t)i;
             return NPU_OK;
         }
-    uint64_t window = npu_hex_session_hw(l->t->session)->window_bytes;
-    l->full = l->n_buffers == NPU_WIRE_MAX_BUFFERS || l->buffer_bytes + b->bytes > window;
+    uint64_t window = npu_hex_session_window(l->t->session);
+    l->full = l->n_buffers == NPU_WIRE_MAX_BUFFERS || l->buffer_bytes + b->bytes > window ||
+              (l->n_ops && !b->pinned && l->weight_bytes + b->bytes > l->t->step_bytes);
     if (l->full)
         return npu_fail(err, NPU_REFUSED, "hexagon.window",
                         "an op needs more buffers at once than the NPU's window of "
                         "%llu bytes holds",
                         (unsigned long long)window);
     l->buffer_bytes += b->bytes;
+    if (!b->pinned) l->weight_bytes += b->bytes;
     l->buffers[l->n_buffers] = (npu_wire_buffer){b->fd, b->pinned ? NPU_WIRE_BUFFER_PINNED : 0, b->bytes};
     *index = (uint16_t)l->n_buffers++;
     return NPU_OK;
 }
 
-static npu_status lower_operand(lowering *l, uint16_t from, uint16_t *to, npu_error *err) {
-    *to = NPU_NO_TENSOR;
-    if (from == NPU_NO_TENSOR) return NPU_OK;
-    *to = l->index[from];
-    if (*to != NPU_NO_TENSOR) return NPU_OK;
-    npu_tensor t = l->p->operands[from].tensor;
-    NPU_TRY(buffer_index(l, l->p->operands[from].buffer, &t.buffer, err));
-    *to = l->index[from] = (uint16_t)l->n_tensors;
+static uint16_t *operand_of(npu_op *op, unsigned k) {
+    return k < NPU_OP_SRCS ? &op->src[k] : &op->dst[k - NPU_OP_SRCS];
+}
+
+static npu_status add_tensor(lowering *l, const npu_hex_operand *operand, uint16_t *to, npu_error *err) {
+    npu_tensor t = operand->tensor;
+    NPU_TRY(buffer_index(l, operand->buffer, &t.buffer, err));
+    *to = (uint16_t)l->n_tensors;
     l->tensors[l->n_tensors++] = t;
+    return NPU_OK;
+}
+
+/* The operands of an op that is done as it is. */
+static npu_status lower_operands(lowering *l, npu_op *op, npu_error *err) {
+    for (unsigned k = 0; k < OPERANDS; k++) {
+        uint16_t *index = operand_of(op, k), from = *index;
+        if (from == NPU_NO_TENSOR) continue;
+        if (l->p->operands[from].buffer->part_bytes)
+            return npu_fail(err, NPU_UNSUPPORTED, "hexagon.parts",
+                            "an op that can't be done in pieces, on a weight in parts");
+        if (l->index[from] == NPU_NO_TENSOR) NPU_TRY(add_tensor(l, &l->p->operands[from], &l->index[from], err));
+        *index = l->index[from];
+    }
+    return NPU_OK;
+}
+
+/* Those of piece |n| are its own. */
+static npu_status lower_piece(lowering *l, npu_op *op, uint32_t n, npu_error *err) {
+    npu_hex_operand at[OPERANDS] = {{.buffer = NULL}};
+    for (unsigned k = 0; k < OPERANDS; k++)
+        if (*operand_of(op, k) != NPU_NO_TENSOR) at[k] = l->p->operands[*operand_of(op, k)];
+    npu_hex_piece(op, at, n);
+    for (unsigned k = 0; k < OPERANDS; k++)
+        if (*operand_of(op, k) != NPU_NO_TENSOR) NPU_TRY(add_tensor(l, &at[k], operand_of(op, k), err));
     return NPU_OK;
 }
 
@@ -93,12 +125,11 @@ static void complete_params(npu_op *op, const npu_tensor *tensors) {
         op->params.attn.alibi = npu_alibi_make(op->params.attn.max_bias, tensors[op->src[0]].ne[1]);
 }
 
-/* Op |i| of the program as the next one of the part. */
-static npu_status lower_op(lowering *l, uint32_t i, npu_error *err) {
+/* Op |i| of the program, or its piece |n| if it is done in |pieces|, as the next one of the part. */
+static npu_status lower_op(lowering *l, uint32_t i, uint32_t n, uint32_t pieces, npu_error *err) {
     npu_op *op = &l->ops[l->n_ops];
     *op = l->p->ops[i];
-    for (unsigned s = 0; s < NPU_OP_SRCS; s++) NPU_TRY(lower_operand(l, op->src[s], &op->src[s], err));
-    for (unsigned d = 0; d < NPU_OP_DSTS; d++) NPU_TRY(lower_operand(l, op->dst[d], &op->dst[d], err));
+    NPU_TRY(pieces ? lower_piece(l, op, n, err) : lower_operands(l, op, err));
     const char *why_not = NULL;
     if (!op->flags) {
         complete_params(op, l->tensors);
@@ -117,24 +148,27 @@ static void take_syncs(lowering *l) {
     l->n_syncs = 0;
     for (uint32_t i = 0; i < l->p->n_syncs; i++) {
         npu_wire_sync sync = l->p->syncs[i];
-        if (sync.op < l->first_op || (sync.op >= end && !(sync.op == end && end == l->p->n_ops))) continue;
+        bool last = sync.op == end && end == l->p->n_ops && !l->pieces_left;
+        if (sync.op < l->first_op || (sync.op == l->first_op && l->first_piece) || (sync.op >= end && !last)) continue;
         sync.op -= l->first_op;
         l->syncs[l->n_syncs++] = sync;
     }
 }
 
-/* Ops from |first| on, as many as can be in the window together. */
-static npu_status lower_part(lowering *l, uint32_t first, npu_error *err) {
+/* Ops from |first_op| and its |first_piece| on, as many as can be in the window together. */
+static npu_status lower_part(lowering *l, npu_error *err) {
+    uint32_t first = l->first_op;
     memset(l->index, 0xFF, l->p->n_operands * sizeof *l->index);
-    l->first_op = first;
     l->n_ops = l->n_tensors = l->n_buffers = 0;
-    l->buffer_bytes = 0;
+    l->pieces_left = 0;
+    l->buffer_bytes = l->weight_bytes = 0;
     if (l->p->n_syncs) NPU_TRY(buffer_index(l, l->t->fences, &l->fence_buffer, err));
-    for (uint32_t i = first; i < l->p->n_ops; i++) {
+    for (uint32_t i = first; i < l->p->n_ops && !l->pieces_left; i++) {
+        uint32_t piece = i == first ? l->first_piece : 0, pieces = npu_hex_pieces(l->p, &l->p->ops[i]);
         uint32_t tensors = l->n_tensors, buffers = l->n_buffers;
         npu_error here = {0};
         l->full = false;
-        npu_status status = lower_op(l, i, &here);
+        npu_status status = lower_op(l, i, piece, pieces, &here);
         if (status != NPU_OK && l->full && i > first) { /* this op starts the next part */
             l->n_tensors = tensors;
             l->n_buffers = buffers;
@@ -142,6 +176,7 @@ static npu_status lower_part(lowering *l, uint32_t first, npu_error *err) {
         }
         if (status != NPU_OK && err) *err = here;
         NPU_TRY(status);
+        l->pieces_left = pieces ? pieces - piece - 1 : 0;
     }
     take_syncs(l);
     return NPU_OK;
@@ -178,8 +213,8 @@ static npu_status place_image(npu_hex_target *t, const lowering *l, uint64_t ima
                     l->n_ops * sizeof *l->ops + l->n_syncs * sizeof *l->syncs;
     if (most > NPU_WIRE_MAX_IMAGE) return npu_fail(err, NPU_RANGE, "hexagon.image", "a batch of %u ops", l->n_ops);
     if (!t->image_arena || t->image_arena->bytes - t->arena_used < most) {
-        NPU_TRY(npu_hex_alloc_shared(t, most > NPU_HEX_ARENA_BYTES ? most : NPU_HEX_ARENA_BYTES, true, &t->image_arena,
-                                     err));
+        uint64_t arena = npu_hex_arena_bytes(npu_hex_session_hw(t->session));
+        NPU_TRY(npu_hex_alloc_shared(t, most > arena ? most : arena, true, &t->image_arena, err));
         t->arena_used = 0;
     }
     *image = (npu_hex_image){.id = image_id,
@@ -191,7 +226,7 @@ static npu_status place_image(npu_hex_target *t, const lowering *l, uint64_t ima
                              .n_ops = l->n_ops,
                              .device = l->p->device,
                              .pass = l->p->pass,
-                             .goes_on = l->first_op > 0};
+                             .goes_on = l->first_op > 0 || l->first_piece > 0};
     t->arena_used += (image->bytes + 127) & ~127u;
     npu_hex_session_counters(t->session)->images++;
     npu_hex_session_counters(t->session)->image_bytes += image->bytes;
@@ -212,15 +247,17 @@ static npu_status next_image(npu_hex_target *t, npu_hex_image **out, npu_error *
 }
 
 static npu_status write_parts(npu_hex_target *t, lowering *l, uint64_t image_id, npu_error *err) {
-    uint32_t first = 0;
+    l->first_op = l->first_piece = 0;
     do {
         npu_hex_image *image = NULL;
-        NPU_TRY(lower_part(l, first, err));
+        NPU_TRY(lower_part(l, err));
         NPU_TRY(next_image(t, &image, err));
         NPU_TRY(place_image(t, l, image_id, image, err));
         t->n_images++;
-        first += l->n_ops;
-    } while (first < l->p->n_ops);
+        uint32_t last = l->n_ops ? l->n_ops - 1 : 0;
+        l->first_piece = l->pieces_left ? (last ? 0 : l->first_piece) + 1 : 0;
+        l->first_op += l->pieces_left ? last : l->n_ops;
+    } while (l->first_op < l->p->n_ops);
     return NPU_OK;
 }
 
@@ -231,7 +268,7 @@ npu_status npu_hex_write_images(npu_hex_target *t, const npu_hex_program *p, uin
         l->t = t;
         l->p = p;
         l->index = malloc((p->n_operands + 1) * sizeof *l->index);
-        l->tensors = malloc((p->n_operands + 1) * sizeof *l->tensors);
+        l->tensors = malloc((p->n_operands + 2 * OPERANDS) * sizeof *l->tensors); /* of a piece at each end */
         l->ops = malloc((p->n_ops + 1) * sizeof *l->ops);
         l->syncs = malloc((p->n_syncs + 1) * sizeof *l->syncs);
         if (l->index && l->tensors && l->ops && l->syncs) status = NPU_OK;

@@ -32,8 +32,6 @@ typedef struct npu_hex_image {
     bool goes_on;       /* the image before is the part before it of one program */
 } npu_hex_image;
 
-enum { NPU_HEX_ARENA_BYTES = 4 << 20 }; /* images share buffers of this size */
-
 /* Memory of each device of its own, beside the buffer that the executor knows. */
 typedef struct npu_hex_twin {
     const npu_hex_buffer *of;
@@ -83,7 +81,9 @@ typedef struct npu_hex_target {
     uint32_t n_images, image_slots;
     npu_hex_buffer *image_arena;
     uint64_t arena_used, next_wire_id;
+    npu_hw layout_hw;     /* what the plan counts on; without one, the device's own */
     uint64_t chunk_bytes; /* weights share buffers up to this size */
+    uint64_t step_bytes;  /* what a part of a batch maps, if one op does not need more */
     uint64_t unkept;      /* sequence of the last batch whose image is not kept */
 } npu_hex_target;
 
@@ -143,9 +143,12 @@ npu_status npu_hex_group_wait(npu_hex_target *t, uint64_t batch, npu_error *err)
 void npu_hex_weight_image(const npu_tensor *weight, const char **kind, uint64_t *bytes);
 npu_status npu_hex_spread(npu_plan *plan, npu_error *err);
 npu_status npu_hex_check_plan(const npu_caps *caps, const npu_plan *plan, npu_error *err);
-/* How large a buffer that several weights share may be, so that any op's weights fit into the window; |plan| or NULL.
- */
-uint64_t npu_hex_chunk_bytes(uint64_t window, const npu_plan *plan);
+/* Fixes how weights will lie in buffers; |plan| or NULL. */
+void npu_hex_place_weights(npu_hex_target *t, const npu_plan *plan);
+/* What is left for weights beside that which every batch uses. */
+uint64_t npu_hex_free_window(const npu_hw *hw, const npu_plan *plan);
+/* In how many buffers a weight lies. */
+uint32_t npu_hex_weight_parts(const npu_plan *plan, const npu_tensor *weight);
 
 bool npu_hex_supports(const npu_caps *caps, npu_mode mode, const npu_op *op, const npu_tensor *tensors,
                       const char **why_not);

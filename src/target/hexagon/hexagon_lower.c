@@ -1,6 +1,6 @@
 /* A batch becomes wire images: weights where they are resident, everything else where the batch's buffers are. Done
  * once for an image_id; later submits of it cost a look-up. */
-#include "target/hexagon/hexagon_lower.h"
+#include "target/hexagon/hexagon_large.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,12 +105,13 @@ void npu_hex_images_free(npu_hex_target *t) {
 }
 
 /* Gives |weight| the layout that it has on the device. */
-static bool weight_fits(npu_tensor *weight, const npu_caps *caps) {
+static bool weight_fits(npu_tensor *weight, unsigned code, const npu_caps *caps) {
     const char *kind;
     uint64_t bytes = npu_tensor_extent(weight);
     npu_hex_weight_image(weight, &kind, &bytes);
     npu_hex_weight_layout(weight);
-    return bytes <= caps->hw.max_buffer_bytes;
+    return bytes <= caps->hw.max_buffer_bytes || ((code == NPU_OP_MUL_MAT || code == NPU_OP_GET_ROWS) &&
+                                                  npu_hex_part_rows(weight, caps->hw.max_buffer_bytes));
 }
 
 bool npu_hex_supports(const npu_caps *caps, npu_mode mode, const npu_op *op, const npu_tensor *tensors,
@@ -126,8 +127,8 @@ bool npu_hex_supports(const npu_caps *caps, npu_mode mode, const npu_op *op, con
         uint16_t *index = i < NPU_OP_SRCS ? &here.src[i] : &here.dst[i - NPU_OP_SRCS];
         if (*index == NPU_NO_TENSOR) continue;
         local[i] = tensors[*index];
-        if (local[i].flags & NPU_TENSOR_WEIGHT && !weight_fits(&local[i], caps)) {
-            *why_not = "a weight is larger than a shared buffer can be";
+        if (local[i].flags & NPU_TENSOR_WEIGHT && !weight_fits(&local[i], op->code, caps)) {
+            *why_not = "a weight, or 32 rows of it, is larger than a shared buffer can be";
             return false;
         }
         *index = (uint16_t)i;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "target/hexagon/hexagon_internal.h"
+#include "target/hexagon/hexagon_large.h"
 #include "wire/image.h"
 
 enum { CHUNK_MOST = 256 << 20, CHUNKS = 32 };
@@ -18,23 +18,38 @@ void npu_hex_weight_image(const npu_tensor *weight, const char **kind, uint64_t 
 }
 
 /* What every batch uses of the window. Its image does not count: it is read before the batch's buffers are mapped. */
-static uint64_t pinned_bytes(const npu_plan *plan) {
+static uint64_t pinned_bytes(const npu_hw *hw, const npu_plan *plan) {
     /* A device of a set has memory of its own for intermediate results, and a place for what passes between them; by
      * tensors two products of every device pass, each at most a copy, and a device may have keys and values twice. */
     uint64_t copies = plan->settings.devices[0] ? 3 : 1;
     bool by_tensors = !strcmp(plan->settings.split, npu_hex_split_name(NPU_HEX_TENSOR));
     for (const char *c = plan->settings.devices; by_tensors && *c; c++) copies += *c == ':' ? 2 : 0;
-    return (by_tensors ? 2 : 1) * plan->state_bytes + copies * plan->compute_bytes + plan->io_bytes + 3 * 4096;
+    uint64_t states = by_tensors ? 2 : 1;
+    return states * plan->state_bytes + copies * plan->compute_bytes + plan->io_bytes + npu_hex_ring_bytes(hw) +
+           3 * 4096;
 }
 
-static uint64_t free_window(uint64_t window, const npu_plan *plan) {
-    uint64_t pinned = pinned_bytes(plan);
-    return pinned < window ? window - pinned : 0;
+uint64_t npu_hex_free_window(const npu_hw *hw, const npu_plan *plan) {
+    uint64_t pinned = plan ? pinned_bytes(hw, plan) : npu_hex_ring_bytes(hw);
+    return pinned < hw->window_bytes ? hw->window_bytes - pinned : 0;
 }
 
-uint64_t npu_hex_chunk_bytes(uint64_t window, const npu_plan *plan) {
-    uint64_t chunk = (plan ? free_window(window, plan) : window) / CHUNKS;
-    return chunk < CHUNK_MOST ? chunk : CHUNK_MOST;
+/* How large a buffer that several weights share may be, so that any op's weights fit into the window. */
+static uint64_t chunk_bytes(const npu_hw *hw, const npu_plan *plan) {
+    uint64_t chunk = npu_hex_free_window(hw, plan) / CHUNKS, most = CHUNK_MOST;
+    if (hw->max_buffer_bytes < most) most = hw->max_buffer_bytes;
+    return chunk < most ? chunk : most;
+}
+
+void npu_hex_place_weights(npu_hex_target *t, const npu_plan *plan) {
+    t->layout_hw = plan ? plan->caps.hw : t->base.caps.hw;
+    t->chunk_bytes = chunk_bytes(&t->layout_hw, plan);
+    t->step_bytes = npu_hex_step_bytes(&t->layout_hw, plan);
+}
+
+/* What of an op's weights is there at once: all, or a part of one. */
+static uint64_t weights_at_once(const npu_hw *hw, const npu_plan_entry *e) {
+    return e->parts > 1 && hw->max_buffer_bytes < e->bytes ? hw->max_buffer_bytes : e->bytes;
 }
 
 static npu_status check_image(const npu_plan_entry *e, npu_error *err) {
@@ -51,9 +66,11 @@ static npu_status check_image(const npu_plan_entry *e, npu_error *err) {
 /* That an op's buffers fit into the window together. Each of its tensors shares a buffer with at most a chunk of others
  * (hexagon_weights.c). */
 static npu_status check_window(const npu_caps *caps, const npu_plan *plan, const npu_plan_entry *e, npu_error *err) {
-    uint64_t window = caps->hw.window_bytes;
-    uint64_t need = pinned_bytes(plan) + e->bytes + e->n_tensors * (npu_hex_chunk_bytes(window, plan) + 4096);
-    if (need < NPU_HEX_ARENA_BYTES) need = NPU_HEX_ARENA_BYTES;
+    uint64_t window = caps->hw.window_bytes, weights = weights_at_once(&plan->caps.hw, e);
+    uint64_t need = pinned_bytes(&plan->caps.hw, plan) + weights;
+    need += e->n_tensors * (chunk_bytes(&plan->caps.hw, plan) + 4096);
+    uint64_t image = npu_hex_ring_bytes(&plan->caps.hw) + npu_hex_arena_bytes(&plan->caps.hw);
+    if (need < image) need = image;
     if (need <= window) return NPU_OK;
     const npu_op_info *op = npu_op_find(e->code);
     char place[32] = "outside the layers";
@@ -61,9 +78,9 @@ static npu_status check_window(const npu_caps *caps, const npu_plan *plan, const
     return npu_fail(
         err, NPU_REFUSED, "plan.window",
         "%s%s%s (%s, role %s) needs %llu bytes in the NPU's window at once, which has %llu: %llu of weights, "
-        "%llu of state, %llu of compute and i/o, the rest for what shares a buffer with them",
+        "%llu of state, %llu of compute and i/o, the rest for a trace and for what shares a buffer with them",
         op ? op->name : "op", e->n_tensors ? " of " : "", e->n_tensors ? e->tensors[0] : "", place,
-        npu_role_name(e->role), (unsigned long long)need, (unsigned long long)window, (unsigned long long)e->bytes,
+        npu_role_name(e->role), (unsigned long long)need, (unsigned long long)window, (unsigned long long)weights,
         (unsigned long long)plan->state_bytes, (unsigned long long)(plan->compute_bytes + plan->io_bytes));
 }
 

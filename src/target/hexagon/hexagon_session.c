@@ -7,7 +7,7 @@
 #include "target/hexagon/hexagon_program.h"
 #include "target/hexagon/hexagon_session_internal.h"
 
-enum { RING_BYTES = 16 << 20, QUEUE_BYTES = NPU_HEX_DEPTH * 128 + 1024 };
+enum { QUEUE_BYTES = NPU_HEX_DEPTH * 128 + 1024 };
 
 const npu_hw *npu_hex_session_hw(const npu_hex_session *s) {
     return &s->hw;
@@ -19,6 +19,10 @@ bool npu_hex_session_has_queue(const npu_hex_session *s) {
 
 npu_target_counters *npu_hex_session_counters(npu_hex_session *s) {
     return &s->counters;
+}
+
+uint64_t npu_hex_session_window(const npu_hex_session *s) {
+    return s->hw.window_bytes - (s->ring ? s->ring->bytes : 0);
 }
 
 const npu_hex_buffer *npu_hex_session_ring(const npu_hex_session *s) {
@@ -153,7 +157,7 @@ static int start(npu_hex_session *s, uint64_t queue_id) {
     npu_rpc_start in = {.magic = NPU_WIRE_MAGIC,
                         .version = NPU_WIRE_VERSION,
                         .queue_id = queue_id,
-                        .window_bytes = s->hw.window_bytes,
+                        .window_bytes = npu_hex_session_window(s),
                         .threads = s->hw.threads,
                         .vtcm_bytes = s->hw.vtcm_bytes,
                         .trace_fd = s->ring ? s->ring->fd : -1,
@@ -161,7 +165,7 @@ static int start(npu_hex_session *s, uint64_t queue_id) {
                         .arch = s->hw.arch,
                         .hmx = s->hw.hmx,
                         .fence_timeout_us = s->timeout_us,
-                        .max_buffer_bytes = NPU_HEX_MAX_BUFFER};
+                        .max_buffer_bytes = s->hw.max_buffer_bytes};
     int result = npu_hex_rpc(s->driver, s->handle, NPU_RPC_START, &in, sizeof in, NULL, 0);
     s->started = !result;
     return result;
@@ -198,9 +202,10 @@ static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     NPU_TRY(find_domain(s, err));
     NPU_TRY(npu_hex_device_arch(s->driver, (uint32_t)(NPU_HEX_DOMAIN + s->place.npu), &arch, err));
     s->hw = npu_hex_hw_of(arch);
+    npu_hex_limit_buffers(s->driver, &s->hw);
     NPU_TRY(open_handle(s, err));
     NPU_TRY(read_hwinfo(s, err));
-    if (traced) NPU_TRY(npu_hex_buffer_alloc(s, RING_BYTES, true, &s->ring, err));
+    if (traced) NPU_TRY(npu_hex_buffer_alloc(s, npu_hex_ring_bytes(&s->hw), true, &s->ring, err));
     uint64_t queue_id;
     make_queue(s, &queue_id);
     int result = start(s, queue_id);

@@ -19,6 +19,8 @@ typedef struct npu_hex_buffer {
     npu_hex_session *others[NPU_HEX_DEVICES - 1]; /* that know it too */
     uint32_t n_others;
     struct npu_hex_buffer *next; /* of the session's list */
+    struct npu_hex_buffer *more; /* the next part of a weight in several buffers */
+    uint64_t part_bytes;         /* of such a weight, in each buffer but the last; 0 = it has only this one */
     uint8_t *data;
     uint64_t bytes;
     int fd;
@@ -51,6 +53,7 @@ npu_status npu_hex_session_lost(const npu_hex_session *session); /* NPU_OK while
 bool npu_hex_session_has_queue(const npu_hex_session *session);  /* else plain invokes: a submit returns at the end */
 const npu_hw *npu_hex_session_hw(const npu_hex_session *session);
 npu_target_counters *npu_hex_session_counters(npu_hex_session *session);
+uint64_t npu_hex_session_window(const npu_hex_session *session); /* bytes that batches can map at once */
 
 /* With params->trace: the buffer that the NPU program writes its trace to, else NULL; and when a request was sent and
  * its answer taken (base/clock.h), which is known for the last NPU_HEX_DEPTH ones. */
@@ -58,7 +61,7 @@ const npu_hex_buffer *npu_hex_session_ring(const npu_hex_session *session);
 uint64_t npu_hex_session_answered(const npu_hex_session *session); /* sequence of the last answer */
 void npu_hex_session_times(const npu_hex_session *session, uint64_t sequence, uint64_t *sent, uint64_t *answered);
 
-/* Zeroed shared memory; |pinned| is not weights. */
+/* Zeroed shared memory; |pinned|: stays in the window while there is anything else to give up. */
 npu_status npu_hex_buffer_alloc(npu_hex_session *session, uint64_t bytes, bool pinned, npu_hex_buffer **out,
                                 npu_error *err);
 void npu_hex_buffer_free(npu_hex_buffer *buffer);

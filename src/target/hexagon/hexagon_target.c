@@ -89,7 +89,7 @@ static npu_status hex_open(const npu_target_params *params, const npu_plan *plan
         hex_close(&t->base);
         return status;
     }
-    t->chunk_bytes = npu_hex_chunk_bytes(t->base.caps.hw.window_bytes, plan);
+    npu_hex_place_weights(t, plan);
     t->session_id = (uint64_t)(uintptr_t)t;
     *out = &t->base;
     return NPU_OK;
@@ -193,6 +193,7 @@ const npu_target_ops npu_target_hexagon = {
     .wait = hex_wait,
     .supports = npu_hex_supports,
     .image = npu_hex_weight_image,
+    .parts = npu_hex_weight_parts,
     .pack = npu_hex_pack_alone,
     .check_plan = npu_hex_check_plan,
     .spread = npu_hex_spread,

@@ -16,6 +16,13 @@ static inline uint8_t *npu_host_row(const npu_host_operand *o, uint64_t row) {
     return npu_host_at(o, row % o->t.ne[1], outer % o->t.ne[2], outer / o->t.ne[2]);
 }
 
+/* Row |id| of the table that GET_ROWS reads, NULL when the table is a part of a larger one that has it elsewhere. */
+static inline const uint8_t *npu_host_table_row(const npu_host_call *call, int32_t id) {
+    const npu_host_operand *table = &call->src[0];
+    uint32_t row = (uint32_t)id - call->op->params.rows.first;
+    return row < table->t.ne[1] ? npu_host_row(table, row) : NULL;
+}
+
 /* The same of |o|, which repeats along the dimensions where |like| is longer. */
 static inline uint8_t *npu_host_row_repeated(const npu_host_operand *o, const npu_tensor *like, uint64_t row) {
     uint64_t outer = row / like->ne[1];

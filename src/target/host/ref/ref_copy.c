@@ -7,7 +7,7 @@
 
 npu_status npu_host_check_ids(const npu_host_call *call, npu_error *err) {
     const int32_t *ids = (const int32_t *)call->src[1].data;
-    uint32_t rows = call->src[0].t.ne[1];
+    uint32_t all = call->op->params.rows.all, rows = all ? all : call->src[0].t.ne[1];
     for (uint32_t m = 0; m < call->dst[0].t.ne[1]; m++) {
         if (ids[m] >= 0 && (uint32_t)ids[m] < rows) continue;
         return npu_fail(err, NPU_RANGE, "op.row_id", "get_rows: row %d of a table of %u rows", ids[m], rows);
@@ -26,14 +26,15 @@ npu_status npu_host_check_cells(const npu_host_call *call, npu_error *err) {
 }
 
 npu_status npu_host_get_rows_ref(const npu_host_call *call, npu_error *err) {
-    const npu_host_operand *table = &call->src[0], *y = &call->dst[0];
+    const npu_host_operand *y = &call->dst[0];
     const int32_t *ids = (const int32_t *)call->src[1].data;
-    const npu_quant *format = npu_quant_of(table->t.type);
+    const npu_quant *format = npu_quant_of(call->src[0].t.type);
     uint64_t from, to;
     NPU_TRY(npu_host_check_ids(call, err));
     npu_host_split(call, y->t.ne[1], &from, &to);
     for (uint64_t m = from; m < to; m++) {
-        format->dequant(npu_host_row(table, (uint32_t)ids[m]), (float *)npu_host_row(y, m), y->t.ne[0]);
+        const uint8_t *row = npu_host_table_row(call, ids[m]);
+        if (row) format->dequant(row, (float *)npu_host_row(y, m), y->t.ne[0]);
     }
     return NPU_OK;
 }

@@ -48,13 +48,14 @@ npu_status VEC_FN(set_rows)(const npu_host_call *call, npu_error *err) {
 }
 
 npu_status VEC_FN(get_rows)(const npu_host_call *call, npu_error *err) {
-    const npu_host_operand *table = &call->src[0], *y = &call->dst[0];
+    const npu_host_operand *y = &call->dst[0];
     const int32_t *ids = (const int32_t *)call->src[1].data;
     uint64_t from, to;
     NPU_TRY(npu_host_check_ids(call, err));
     npu_host_split(call, y->t.ne[1], &from, &to);
     for (uint64_t m = from; m < to; m++) {
-        to_floats(table->t.type, npu_host_row(table, (uint32_t)ids[m]), (float *)npu_host_row(y, m), y->t.ne[0]);
+        const uint8_t *row = npu_host_table_row(call, ids[m]);
+        if (row) to_floats(call->src[0].t.type, row, (float *)npu_host_row(y, m), y->t.ne[0]);
     }
     return NPU_OK;
 }
