@@ -22,7 +22,7 @@ class Sequence:
     and the clock are defaults; times count from the packet before."""
 
     def __init__(self):
-        self.by_kind, self.track, self.time = collections.defaultdict(dict), None, None
+        self.by_kind, self.track, self.time, self.snapshot = collections.defaultdict(dict), None, None, 0
 
     def take(self, packet):
         if packet.sequence_flags & packet.SEQ_INCREMENTAL_STATE_CLEARED:
@@ -30,8 +30,9 @@ class Sequence:
             clocks = {c.clock_id: c for c in packet.clock_snapshot.clocks}
             assert packet.clock_snapshot.primary_trace_clock == 3 and set(clocks) == {3, 64} and clocks[64].is_incremental
             assert packet.trace_packet_defaults.timestamp_clock_id == 64
-            self.time = clocks[64].timestamp
-            assert self.time == clocks[3].timestamp
+            # A snapshot in which the trace's clock goes back is refused: times of the track would be wrong from there on.
+            assert clocks[64].timestamp == clocks[3].timestamp >= self.snapshot
+            self.time = self.snapshot = clocks[64].timestamp
             self.track = packet.trace_packet_defaults.track_event_defaults.track_uuid
         for kind, rows in packet.interned_data.ListFields():
             for row in rows:

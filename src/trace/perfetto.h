@@ -24,7 +24,7 @@ typedef struct npu_perfetto_sequence {
 } npu_perfetto_sequence;
 
 /* A failure to write stays in |out| (ferror). Of a span's notes the first 6 are written; long texts are cut. A sequence
- * begins with its track and zeroes. */
+ * begins with its track, a time that is not after its first event's, and zeroes. */
 void npu_perfetto_group(FILE *out, uint64_t uuid, uint32_t number, const char *name);
 void npu_perfetto_track(FILE *out, uint64_t uuid, uint64_t parent, uint32_t order, const char *name);
 void npu_perfetto_event(npu_perfetto_sequence *sequence, FILE *out, npu_perfetto_type type, uint64_t time,

@@ -107,7 +107,7 @@ static uint32_t next_number(npu_trace *t, bool is_track) {
     }
     t->sequences = more;
     npu_perfetto_sequence *s = is_track ? calloc(1, sizeof *s) : NULL;
-    if (s) s->track = t->numbers + 1;
+    if (s) s->track = t->numbers + 1, s->last = npu_clock_ns();
     if (is_track && !s) t->why = ENOMEM;
     t->sequences[t->numbers++] = s;
     return t->numbers;
@@ -172,10 +172,12 @@ void npu_trace_spans(npu_trace *t, uint32_t track, npu_trace_interval *list, uin
     while (depth) write_event(t, NPU_PERFETTO_END, open[--depth], track, NULL);
 }
 
+/* At the time of the track's last event, behind which they are missing: spans that come next are older than now. */
 void npu_trace_drop(npu_trace *t, uint32_t track, uint64_t n) {
+    const npu_perfetto_sequence *s = sequence_of(t, track);
     if (!n || !t->file) return;
     t->dropped += n;
     npu_trace_note note = {.name = "spans", .value = (int64_t)n};
     npu_trace_span span = {.name = "dropped", .category = "dropped", .notes = &note, .n_notes = 1};
-    write_event(t, NPU_PERFETTO_INSTANT, npu_clock_ns(), track, &span);
+    write_event(t, NPU_PERFETTO_INSTANT, s ? s->last : 0, track, &span);
 }
