@@ -30,8 +30,9 @@ static void library_folder(char out[FOLDER]) {
     keep_folder(out);
 }
 
+/* Not in the folder that the user happens to be in: a name without a folder is one that is not known. */
 static bool find(const char *folder, const char *const places[4], const char *file, char *path, size_t size) {
-    for (int i = 0; i < 4 && places[i]; i++) {
+    for (int i = 0; i < 4 && places[i] && *folder; i++) {
         snprintf(path, size, "%s%s%s", folder, places[i], file);
         if (!access(path, R_OK)) return true;
     }
