@@ -64,7 +64,8 @@ def main():
         kernels, other = folder / "kernels", folder / "other"
         for place in (kernels, other):
             place.mkdir()
-        (kernels / "libnpu-htp-v73.so").symlink_to(next((BUILD / "emu").glob("libnpu-htp-v73.x86-64-v[23].so")).resolve())
+        for file in (BUILD / "emu").glob("libnpu-htp-v73*.so"):  # for each processor level; FastRPC takes the one for this
+            (kernels / file.name).symlink_to(file.resolve())
         for before in ({}, {"ADSP_LIBRARY_PATH": str(other)}, {"DSP_LIBRARY_PATH": f"{other};{folder}"}):
             (folder / "asked").unlink(missing_ok=True)
             done = subprocess.run([*asked, "--kernels", kernels], capture_output=True, text=True, env={**env, **before}, timeout=60)

@@ -10,6 +10,7 @@ what has no room is counted, shown and said."""
 import collections
 import json
 import pathlib
+import platform
 import sys
 import tempfile
 
@@ -170,9 +171,10 @@ def check_refused(tmp, model, device):
     (tmp / "plan").write_text("{")
     (tmp / "long").write_text("word " * 100)
     before = (tmp / "trace").read_bytes()
+    missing = "neon" if platform.machine() == "x86_64" else "avx2"
     for trace in (tmp / "trace", tmp / "absent"):
         for args in (["logits", "--ids", "1,99999999"], ["logits", "--ids", "1,2", "--plan", tmp / "plan"],
-                     ["logits", "--ids", "1", "--kv", "q8_0", "--cpu-level", "neon", "--ctx", "32"],
+                     ["logits", "--ids", "1", "--kv", "q8_0", "--cpu-level", missing, "--ctx", "32"],
                      ["run", "--raw", "-f", tmp / "long", "--ctx", "8"], ["run", "-p", "x", "--system", "y"]):
             output = ["-o", tmp / "other"] if args[0] == "logits" else []
             done = run_npu(*args, "-m", model, "--trace", trace, *output, *device, check=False, text=True)
