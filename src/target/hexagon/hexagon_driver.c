@@ -150,19 +150,23 @@ static npu_status check_folder(const char *kernels_dir, npu_error *err) {
 }
 
 /* FastRPC takes the folders where an NPU program may be from the environment, and from nowhere else: this one first,
- * then those that were there. Names are joined by semicolons and can't have one. */
+ * then the others that were there, so that opening by turns adds nothing. Names are joined by semicolons and can't have
+ * one. */
 static npu_status set_search_path(const char *folder, npu_error *err) {
     char path[4096], whole[PATH_MAX];
     const char *before = getenv("DSP_LIBRARY_PATH");
     if (!before) before = getenv("ADSP_LIBRARY_PATH");
     if (!realpath(folder, whole)) snprintf(whole, sizeof whole, "%s", folder);
-    size_t n = strlen(whole);
+    size_t n = strlen(whole), used = (size_t)snprintf(path, sizeof path, "%s", whole);
     if (strchr(whole, ';'))
         return npu_fail(err, NPU_REFUSED, "hexagon.kernels",
                         "--kernels %s: FastRPC takes no folder with a ; in its name", folder);
-    if (before && !strncmp(before, whole, n) && (!before[n] || before[n] == ';')) return NPU_OK;
-    int used = snprintf(path, sizeof path, "%s%s%s", whole, before ? ";" : "", before ? before : "");
-    if (used >= (int)sizeof path || setenv("DSP_LIBRARY_PATH", path, 1) != 0)
+    for (size_t length; before && *before && used < sizeof path; before += length + (before[length] == ';')) {
+        length = strcspn(before, ";");
+        if (length == n && !memcmp(before, whole, n)) continue;
+        used += (size_t)snprintf(path + used, sizeof path - used, ";%.*s", (int)length, before);
+    }
+    if (used >= sizeof path || setenv("DSP_LIBRARY_PATH", path, 1) != 0)
         return npu_fail(err, NPU_REFUSED, "hexagon.kernels", "--kernels %s: DSP_LIBRARY_PATH can't take it", folder);
     return NPU_OK;
 }
