@@ -1,4 +1,5 @@
-/* How much memory there is for this process: the machine's, cut to what its cgroup may use (versions 2 and 1). */
+/* How much memory there is for this process: the machine's, cut to what its cgroup and that one's parents may
+ * use (versions 2 and 1). */
 #ifndef NPU_BASE_MEMORY_H
 #define NPU_BASE_MEMORY_H
 

@@ -11,7 +11,13 @@
 #include "base/memory.h"
 
 /* A folder that stands for the system's root. */
-static char root[] = "/tmp/npu-memory-test-XXXXXX";
+static char root[sizeof "/tmp/npu-memory-test-XXXXXX"];
+
+static int make(void **state) {
+    (void)state;
+    strcpy(root, "/tmp/npu-memory-test-XXXXXX");
+    return mkdtemp(root) ? 0 : -1;
+}
 
 static void put(const char *path, const char *text) {
     char name[512];
@@ -41,7 +47,6 @@ static void is(uint64_t total, uint64_t free_bytes) {
 
 static void the_least_limit_counts(void **state) {
     (void)state;
-    assert_non_null(mkdtemp(root));
     is(0, 0);
     put("/proc/meminfo", "MemTotal:       8000 kB\nMemFree:  1 kB\nMemAvailable:   6000 kB\n");
     is(8000 * 1024, 6000 * 1024);
@@ -66,10 +71,36 @@ static void the_least_limit_counts(void **state) {
     is(2048000, 68000);
 }
 
+/* A service of the system: the limit is at its own group or at a slice above it, not at the root. */
+static void groups_below_the_root_count(void **state) {
+    (void)state;
+    put("/proc/meminfo", "MemTotal: 8000 kB\nMemAvailable: 6000 kB\n");
+    put("/proc/self/cgroup", "1:name=systemd:/x\n0::/a.slice/b.service\n");
+    put("/sys/fs/cgroup/a.slice/b.service/memory.max", "4096000\n");
+    put("/sys/fs/cgroup/a.slice/b.service/memory.current", "96000\n");
+    is(4096000, 4000000);
+    put("/sys/fs/cgroup/a.slice/memory.max", "2048000\n");
+    is(2048000, 2048000);
+    put("/proc/self/cgroup", "0::/../other\n"); /* out of what can be seen */
+    is(8000 * 1024, 6000 * 1024);
+    put("/proc/self/cgroup", "9:cpu,cpuacct:/c\n8:memory:/c\n");
+    put("/sys/fs/cgroup/memory/c/memory.limit_in_bytes", "1024000\n");
+    is(1024000, 1024000);
+}
+
 static int clean(void **state) {
     (void)state;
     const char *files[] = {"/proc/meminfo",
+                           "/proc/self/cgroup",
+                           "/proc/self",
                            "/proc",
+                           "/sys/fs/cgroup/a.slice/b.service/memory.max",
+                           "/sys/fs/cgroup/a.slice/b.service/memory.current",
+                           "/sys/fs/cgroup/a.slice/b.service",
+                           "/sys/fs/cgroup/a.slice/memory.max",
+                           "/sys/fs/cgroup/a.slice",
+                           "/sys/fs/cgroup/memory/c/memory.limit_in_bytes",
+                           "/sys/fs/cgroup/memory/c",
                            "/sys/fs/cgroup/memory.current",
                            "/sys/fs/cgroup/memory.stat",
                            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
@@ -92,7 +123,8 @@ static void this_machine_has_some(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(the_least_limit_counts, clean),
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(the_least_limit_counts, make, clean),
+                                       cmocka_unit_test_setup_teardown(groups_below_the_root_count, make, clean),
                                        cmocka_unit_test(this_machine_has_some)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,7 @@ static void fill(npu_host *host, const npu_host_packing *packing, const npu_buff
 /* Copies take at most a quarter of the memory, and leave half of what was free before them. */
 static uint64_t budget(uint64_t taken) {
     npu_memory m = npu_memory_now("");
+    if (!m.total) return UINT64_MAX; /* a system that does not tell: no limit */
     uint64_t half = (m.free + taken) / 2;
     return m.total / 4 < half ? m.total / 4 : half;
 }
@@ -100,6 +101,15 @@ static uint8_t *room(npu_host *host, uint64_t bytes) {
     *a = (struct npu_host_arena){host->arenas, data, size, bytes};
     host->arenas = a;
     return data;
+}
+
+static void free_arenas(npu_host *host) {
+    while (host->arenas) {
+        struct npu_host_arena *a = host->arenas;
+        host->arenas = a->next;
+        munmap(a->data, a->bytes);
+        free(a);
+    }
 }
 
 static bool is_copy_of(const struct npu_host_copy *c, const npu_host_packing *packing, const npu_tensor *w,
@@ -138,6 +148,7 @@ void npu_host_forget_copies(npu_host *host, const uint8_t *from, uint64_t bytes)
         *at = c->next;
         free(c);
     }
+    if (!host->copies) free_arenas(host);
 }
 
 void npu_host_copies_free(npu_host *host) {
@@ -146,10 +157,5 @@ void npu_host_copies_free(npu_host *host) {
         free(host->copies);
         host->copies = next;
     }
-    while (host->arenas) {
-        struct npu_host_arena *a = host->arenas;
-        host->arenas = a->next;
-        munmap(a->data, a->bytes);
-        free(a);
-    }
+    free_arenas(host);
 }

@@ -216,6 +216,7 @@ static void weights_are_packed_once(void **state) {
     /* Another file in the same place. */
     target->ops->buffer_free(target, wrapped);
     assert_null(host->copies);
+    assert_null(host->arenas);
     fill(file, 0x4000);
     assert_int_equal(npu_host_buffer_wrap(file, sizeof file, NPU_BUFFER_WEIGHTS, &wrapped, &err), NPU_OK);
     assert_true(product(target, wrapped, 3) == 64);
