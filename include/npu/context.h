@@ -42,9 +42,11 @@ typedef struct npu_context_params {
     const char *split;  /* how the model is split over them: "layer", "row", "tensor"; NULL = as npu_devices says */
     const char *driver; /* NULL = "auto", which never is an emulator */
     const char *kernels_dir; /* where the target's programs are; NULL = as installed */
-    const char *cache_dir; /* where a target may keep what it made, e.g. kernels for emulated devices; NULL = nowhere */
-    bool no_cache; /* with a cache_dir: packed weights are neither read from its folder "weights" nor left there */
-    uint64_t cache_limit_bytes; /* of that folder; 0 = 8 GiB */
+    const char
+        *cache_dir; /* where files are kept for later contexts: weights as a target packed them, written when the
+                     * context closes (in the folder "weights"), and kernels of emulated devices; NULL = nowhere */
+    bool no_cache;  /* packed weights are neither read from there nor left there */
+    uint64_t cache_limit_bytes; /* of all packed weights there, those used last are kept; 0 = 8 GiB */
     const char *plan_path;      /* a plan file to obey; NULL = derive one */
     const char *const *emu;     /* "key=value" settings of an emulated device, NULL-terminated */
     double timeout_s;           /* how long one submit may take on a device; 0 = its driver's: 5, emulated ones more */
@@ -53,7 +55,8 @@ typedef struct npu_context_params {
     const char *trace_path; /* write there which op ran when, on the host and on the device, for ui.perfetto.dev; the
                              * first npu_decode opens that file, and fails with IO when it can't be written */
 
-    /* Called between batches of ops while decoding, from the decoding thread; true ends the call with CANCELLED. */
+    /* Called between batches of ops while decoding, from the decoding thread; true ends the call with CANCELLED. Called
+     * too while npu_context_close writes packed weights, from its thread; true ends the writing and leaves no file. */
     bool (*cancelled)(void *user);
     void *cancelled_user;
     /* Called while the context opens and its weights become usable, with 0 to 1; false ends it with CANCELLED. */
@@ -77,7 +80,9 @@ NPU_API npu_status npu_context_estimate(npu_model *model, const npu_context_para
  * INVALID: a parameter; NO_DEVICE; NO_MEMORY, also when the estimate says that it can't fit; CANCELLED. */
 NPU_API npu_status npu_context_open(npu_model *model, const npu_context_params *params, npu_context **out,
                                     npu_error *err);
-NPU_API void npu_context_close(npu_context *context); /* NULL is fine */
+/* NULL is fine. With a cache_dir, weights that were packed are written there first, up to GBs; what keeps them from
+ * being written is said to the logger. */
+NPU_API void npu_context_close(npu_context *context);
 
 /* The values in use. */
 NPU_API uint32_t npu_context_ctx(const npu_context *context);

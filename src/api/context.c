@@ -84,7 +84,9 @@ static npu_status open_cache(npu_context *c, const npu_context_params *p, npu_er
                                .least_bytes = LEAST_CACHED_BYTES,
                                .threads = p->threads,
                                .files = files,
-                               .n_files = n};
+                               .n_files = n,
+                               .cancelled = p->cancelled,
+                               .cancelled_user = p->cancelled_user};
     npu_status status = npu_cache_open(&params, &c->cache, err);
     free(files);
     return status;

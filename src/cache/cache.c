@@ -32,6 +32,7 @@ struct npu_cache {
     char *dir, model[96];
     uint64_t limit_bytes, least_bytes, read_bytes, packed_bytes;
     unsigned threads;
+    npu_cache_stop stop;
     bool complained; /* of something that keeps all images from being written */
 };
 
@@ -74,7 +75,7 @@ static void look_for_image(npu_cache *c, layout *l, npu_pool *pool) {
     npu_error err = {0};
     l->looked = true;
     if (!c->source.is_known && c->source.is_steady && !npu_cache_dir_has_layout(c->dir, l->name)) return;
-    npu_status status = npu_cache_source_read(&c->source, pool, &err);
+    npu_status status = npu_cache_source_read(&c->source, pool, NULL, &err);
     if (status == NPU_OK) l->path = npu_cache_dir_image(c->dir, c->source.content, l->name);
     if (!l->path) return;
     status = npu_cache_image_open(l->path, &c->source.content, l->name, &l->image, &err);
@@ -87,7 +88,7 @@ static void look_for_image(npu_cache *c, layout *l, npu_pool *pool) {
     }
 }
 
-static void note(layout *l, const npu_cache_key *key, const uint8_t *data) {
+static void note(layout *l, const npu_cache_key *key, const uint8_t *data, uint64_t hash) {
     if (l->n == l->room) {
         uint32_t room = l->room ? 2 * l->room : 256;
         npu_cache_piece *more = realloc(l->pieces, room * sizeof *more);
@@ -98,7 +99,7 @@ static void note(layout *l, const npu_cache_key *key, const uint8_t *data) {
         l->pieces = more;
         l->room = room;
     }
-    l->pieces[l->n++] = (npu_cache_piece){*key, data};
+    l->pieces[l->n++] = (npu_cache_piece){*key, data, hash};
 }
 
 static bool take(void *context, const npu_packed *what, npu_pool *pool, uint8_t *out) {
@@ -117,17 +118,17 @@ static bool take(void *context, const npu_packed *what, npu_pool *pool, uint8_t 
         return false;
     }
     c->read_bytes += key.bytes;
-    note(l, &key, out);
+    note(l, &key, out, entry->hash);
     return true;
 }
 
-static void keep(void *context, const npu_packed *what, const uint8_t *data) {
+static void keep(void *context, const npu_packed *what, npu_pool *pool, const uint8_t *data) {
     npu_cache *c = context;
     layout *l = layout_named(c, what->layout);
     npu_cache_key key;
     c->packed_bytes += what->bytes;
     if (!l || !key_of(c, what, &key)) return;
-    note(l, &key, data);
+    note(l, &key, data, npu_cache_hash_packed(data, key.bytes, pool));
     l->must_write = true;
 }
 
@@ -151,6 +152,7 @@ npu_status npu_cache_open(const npu_cache_params *params, npu_cache **out, npu_e
     c->limit_bytes = params->limit_bytes;
     c->least_bytes = params->least_bytes;
     c->threads = params->threads;
+    c->stop = (npu_cache_stop){params->cancelled, params->cancelled_user};
     c->seam = (npu_weight_cache){c, take, keep};
     name_model(c, params);
     npu_status status = npu_cache_source_open(&c->source, c->dir, params->files, params->n_files, err);
@@ -183,8 +185,13 @@ static const npu_cache_piece *piece_of(const layout *l, uint32_t n, const npu_ca
     return n ? bsearch(key, l->pieces, n, sizeof *l->pieces, npu_cache_image_compare_piece) : NULL;
 }
 
+static bool is_cancelled(const npu_cache *c) {
+    return c->stop.asked && c->stop.asked(c->stop.user);
+}
+
 /* What an image has that this process did not use goes into the one that replaces it. |*kept| is its memory. */
-static npu_status merge(layout *l, const npu_cache_image *have, npu_pool *pool, uint8_t **kept, npu_error *err) {
+static npu_status merge(const npu_cache *c, layout *l, const npu_cache_image *have, npu_pool *pool, uint8_t **kept,
+                        npu_error *err) {
     uint64_t bytes = 0, at = 0;
     uint32_t mine = l->n;
     for (uint64_t i = 0; i < have->head.n_entries; i++)
@@ -194,8 +201,9 @@ static npu_status merge(layout *l, const npu_cache_image *have, npu_pool *pool, 
     for (uint64_t i = 0; i < have->head.n_entries; i++) {
         const npu_cache_entry *e = &have->entries[i];
         if (piece_of(l, mine, &e->key)) continue;
+        if (is_cancelled(c)) return npu_fail(err, NPU_CANCELLED, "cache.cancelled", "cancelled");
         if (npu_cache_image_read(have, l->path, e, pool, *kept + at, NULL) != NPU_OK) continue; /* not worth keeping */
-        note(l, &e->key, *kept + at);
+        note(l, &e->key, *kept + at, e->hash);
         at += e->key.bytes;
     }
     return NPU_OK;
@@ -215,7 +223,7 @@ static npu_status write_layout(npu_cache *c, layout *l, npu_pool *pool, npu_erro
     memcpy(head.model, c->model, sizeof head.model);
     NPU_TRY(npu_cache_dir_make_room(c->dir, l->path, npu_cache_image_bytes(l->pieces, l->n), c->limit_bytes, err));
     NPU_TRY(npu_cache_dir_begin(c->dir, &part, &fd, err));
-    npu_status status = npu_cache_image_write(fd, &head, l->pieces, l->n, pool, err);
+    npu_status status = npu_cache_image_write(fd, &head, l->pieces, l->n, pool, &c->stop, err);
     return npu_cache_dir_end(part, fd, l->path, status, err);
 }
 
@@ -228,7 +236,7 @@ static npu_status save_layout(npu_cache *c, layout *l, npu_pool *pool, npu_error
     if (!l->path) return npu_fail(err, NPU_NO_MEMORY, "cache.memory", "no memory for a path");
     if (!l->damaged) (void)npu_cache_image_open(l->path, &c->source.content, l->name, &have, NULL);
     bool is_there = have.entries && has_all(&have, l);
-    npu_status status = have.entries && !is_there ? merge(l, &have, pool, &kept, err) : NPU_OK;
+    npu_status status = have.entries && !is_there ? merge(c, l, &have, pool, &kept, err) : NPU_OK;
     npu_cache_image_close(&have);
     if (!is_there && status == NPU_OK) status = write_layout(c, l, pool, err);
     if (!is_there && status == NPU_OK) npu_log(&c->logger, NPU_LOG_INFO, "packed weights are kept in %s", l->path);
@@ -239,7 +247,7 @@ static npu_status save_layout(npu_cache *c, layout *l, npu_pool *pool, npu_error
 static npu_status save(npu_cache *c, npu_error *err) {
     npu_pool *pool;
     NPU_TRY(npu_pool_create(c->threads, &pool, err));
-    npu_status status = npu_cache_source_confirm(&c->source, pool, err);
+    npu_status status = npu_cache_source_confirm(&c->source, pool, &c->stop, err);
     for (uint32_t i = 0; i < c->n_layouts && status == NPU_OK; i++)
         if (c->layouts[i].must_write) status = save_layout(c, &c->layouts[i], pool, err);
     if (status == NPU_OK && !c->source.is_remembered) status = npu_cache_source_remember(&c->source, err);
@@ -256,8 +264,13 @@ void npu_cache_save(npu_cache *c) {
         l->must_write &= !l->incomplete && l->n && npu_cache_image_bytes(l->pieces, l->n) >= c->least_bytes;
         must |= l->must_write;
     }
+    if (!must) return;
     npu_error err = {0};
-    if (must && save(c, &err) != NPU_OK) complain(c, err.text);
+    npu_status status = is_cancelled(c) ? NPU_CANCELLED : save(c, &err);
+    if (status == NPU_CANCELLED)
+        npu_log(&c->logger, NPU_LOG_INFO, "packed weights are not kept: cancelled");
+    else if (status != NPU_OK)
+        complain(c, err.text);
 }
 
 void npu_cache_close(npu_cache *c) {

@@ -37,16 +37,19 @@ typedef struct npu_cache_params {
     unsigned threads;            /* for hashing and writing, 0 = one per core */
     const npu_cache_file *files; /* their paths, mappings and what |dir| points to must outlive the cache */
     uint32_t n_files;
+    bool (*cancelled)(void *user); /* asked by npu_cache_save, from its thread; true ends it soon. NULL = never */
+    void *cancelled_user;
 } npu_cache_params;
 
-/* NO_MEMORY. Touches no file but those of the model. */
+/* NO_MEMORY. Opens the model's files and reads what |dir| remembers of them; writes nothing. */
 npu_status npu_cache_open(const npu_cache_params *params, npu_cache **out, npu_error *err);
 
 /* What targets use; as long as the cache is open. */
 const npu_weight_cache *npu_cache_seam(npu_cache *cache);
 
 /* Writes what was packed since the cache was opened, when there is something to gain. To be called while what targets
- * took and kept is still there. */
+ * took and kept is still there. What is not any more as it was packed, or read, is not written. When it is cancelled,
+ * it leaves no part of a file. */
 void npu_cache_save(npu_cache *cache);
 
 void npu_cache_close(npu_cache *cache); /* NULL is fine */

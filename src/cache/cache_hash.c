@@ -1,10 +1,12 @@
 /* See cache_hash.h. */
 #include "cache/cache_hash.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
 #include "base/mapfile.h"
+#include "cache/cache_image.h"
 
 enum { FILE_CHUNK = 1 << 20 };
 
@@ -21,15 +23,46 @@ uint64_t npu_cache_hash_chunk(const void *data, uint64_t bytes, uint64_t index) 
     return XXH3_64bits_withSeed(data, bytes, index);
 }
 
+uint64_t npu_cache_work_next(npu_cache_work *work, unsigned ith) {
+    const npu_cache_stop *stop = work->stop;
+    if (!ith && stop && stop->asked && stop->asked(stop->user)) atomic_store(&work->failed, ECANCELED);
+    if (atomic_load(&work->failed)) return work->n;
+    uint64_t i = atomic_fetch_add(&work->next, 1);
+    return i < work->n ? i : work->n;
+}
+
+typedef struct packed {
+    const uint8_t *data;
+    uint64_t bytes;
+    _Atomic uint64_t hash;
+} packed;
+
+static void hash_packed_part(void *context, unsigned ith, unsigned nth) {
+    packed *p = context;
+    uint64_t n = (p->bytes + NPU_CACHE_CHUNK - 1) / NPU_CACHE_CHUNK, hash = 0;
+    for (uint64_t i = n * ith / nth; i < n * (ith + 1) / nth; i++) {
+        uint64_t at = i * NPU_CACHE_CHUNK, left = p->bytes - at;
+        hash += npu_cache_hash_chunk(p->data + at, left < NPU_CACHE_CHUNK ? left : NPU_CACHE_CHUNK, i);
+    }
+    atomic_fetch_add(&p->hash, hash);
+}
+
+uint64_t npu_cache_hash_packed(const uint8_t *data, uint64_t bytes, npu_pool *pool) {
+    packed p = {.data = data, .bytes = bytes};
+    npu_pool_run(pool, hash_packed_part, &p);
+    return atomic_load(&p.hash);
+}
+
 typedef struct hashing {
     const npu_cache_span *file;
     npu_hash128 *chunks;
-    uint64_t n;
+    npu_cache_work work;
 } hashing;
 
 static void hash_part(void *context, unsigned ith, unsigned nth) {
-    const hashing *h = context;
-    for (uint64_t i = h->n * ith / nth; i < h->n * (ith + 1) / nth; i++) {
+    hashing *h = context;
+    (void)nth;
+    for (uint64_t i; (i = npu_cache_work_next(&h->work, ith)) < h->work.n;) {
         const uint8_t *data = h->file->data + i * FILE_CHUNK;
         uint64_t left = h->file->bytes - i * FILE_CHUNK, bytes = left < FILE_CHUNK ? left : FILE_CHUNK;
         h->chunks[i] = npu_cache_hash128(data, bytes);
@@ -37,17 +70,21 @@ static void hash_part(void *context, unsigned ith, unsigned nth) {
     }
 }
 
-npu_status npu_cache_hash_files(const npu_cache_span *files, uint32_t n, npu_pool *pool, npu_hash128 *out,
-                                npu_error *err) {
+npu_status npu_cache_hash_files(const npu_cache_span *files, uint32_t n, npu_pool *pool, const npu_cache_stop *stop,
+                                npu_hash128 *out, npu_error *err) {
     uint64_t n_chunks = 0;
     for (uint32_t i = 0; i < n; i++) n_chunks += files[i].bytes / FILE_CHUNK + 1;
     npu_hash128 *chunks = calloc(n_chunks + n, sizeof *chunks), *next = chunks;
     if (!chunks) return npu_fail(err, NPU_NO_MEMORY, "cache.memory", "no memory to hash %u files", n);
     for (uint32_t i = 0; i < n; i++) {
-        hashing h = {&files[i], next + 1, (files[i].bytes + FILE_CHUNK - 1) / FILE_CHUNK};
+        hashing h = {&files[i], next + 1, {.n = (files[i].bytes + FILE_CHUNK - 1) / FILE_CHUNK, .stop = stop}};
         *next = (npu_hash128){files[i].bytes, 0};
         npu_pool_run(pool, hash_part, &h);
-        next += 1 + h.n;
+        if (atomic_load(&h.work.failed)) {
+            free(chunks);
+            return npu_fail(err, NPU_CANCELLED, "cache.cancelled", "cancelled");
+        }
+        next += 1 + h.work.n;
     }
     *out = npu_cache_hash128(chunks, (uint64_t)(next - chunks) * sizeof *chunks);
     free(chunks);

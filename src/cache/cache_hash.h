@@ -3,6 +3,8 @@
 #ifndef NPU_CACHE_HASH_H
 #define NPU_CACHE_HASH_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/pool.h"
@@ -11,6 +13,12 @@
 typedef struct npu_hash128 {
     uint64_t low, high;
 } npu_hash128;
+
+/* Whether long work is to end; asked from the thread that began it alone. asked NULL = never. */
+typedef struct npu_cache_stop {
+    bool (*asked)(void *user);
+    void *user;
+} npu_cache_stop;
 
 /* A part of what is hashed: the mapping of a file. */
 typedef struct npu_cache_span {
@@ -24,9 +32,22 @@ npu_hash128 npu_cache_hash128(const void *data, uint64_t bytes);
 /* The |index|-th chunk's share in the hash of something: shares are added up, in any order. */
 uint64_t npu_cache_hash_chunk(const void *data, uint64_t bytes, uint64_t index);
 
-/* Of |n| mappings, one after the other, with all threads of |pool|; their pages are given back on the way. NO_MEMORY.
- */
-npu_status npu_cache_hash_files(const npu_cache_span *files, uint32_t n, npu_pool *pool, npu_hash128 *out,
-                                npu_error *err);
+/* The sum of all shares of packed weights, with all threads of |pool|. */
+uint64_t npu_cache_hash_packed(const uint8_t *data, uint64_t bytes, npu_pool *pool);
+
+/* Of |n| mappings, one after the other, with all threads of |pool|; their pages are given back on the way. |stop| is
+ * asked at each MiB. NO_MEMORY, CANCELLED. */
+npu_status npu_cache_hash_files(const npu_cache_span *files, uint32_t n, npu_pool *pool, const npu_cache_stop *stop,
+                                npu_hash128 *out, npu_error *err);
+
+/* On each thread of a run: the next of |n| pieces of work that nobody has taken, |n| when there are none or the run has
+ * stopped. The thread that began the run asks |stop|. */
+typedef struct npu_cache_work {
+    uint64_t n;
+    const npu_cache_stop *stop;
+    _Atomic uint64_t next;
+    atomic_int failed; /* an errno; ECANCELED: stopped */
+} npu_cache_work;
+uint64_t npu_cache_work_next(npu_cache_work *work, unsigned ith);
 
 #endif

@@ -52,6 +52,7 @@ typedef struct npu_cache_image {
 typedef struct npu_cache_piece {
     npu_cache_key key;
     const uint8_t *data;
+    uint64_t hash; /* of the bytes as they were packed: they may lie where a device can write */
 } npu_cache_piece;
 
 int npu_cache_key_compare(const npu_cache_key *a, const npu_cache_key *b);
@@ -82,8 +83,9 @@ int npu_cache_image_compare_piece(const void *key, const void *piece); /* for bs
 uint64_t npu_cache_image_bytes(const npu_cache_piece *pieces, uint32_t n);
 
 /* Writes an image to the empty file |fd|; content, layout and model are taken from |head|. Sorts |pieces|, whose keys
- * must differ. IO: errno's text, e.g. no space left. */
+ * must differ. |stop| is asked at each chunk. IO: errno's text, e.g. no space left; REFUSED: bytes are not what their
+ * hash says; CANCELLED. */
 npu_status npu_cache_image_write(int fd, const npu_cache_head *head, npu_cache_piece *pieces, uint32_t n,
-                                 npu_pool *pool, npu_error *err);
+                                 npu_pool *pool, const npu_cache_stop *stop, npu_error *err);
 
 #endif

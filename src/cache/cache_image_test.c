@@ -34,9 +34,11 @@ static uint8_t *make_image(size_t *n) {
     npu_cache_head head = {.content = content, .layout = "test 1", .model = "model.gguf"};
     for (uint32_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)(i * 7);
     for (uint32_t i = 0; i < PIECES; i++) /* given in the wrong order */
-        pieces[i] = (npu_cache_piece){{.source_at = 1000 - i * 100, .source_bytes = 10, .bytes = sizes[i]}, data + i};
+        pieces[i] = (npu_cache_piece){{.source_at = 1000 - i * 100, .source_bytes = 10, .bytes = sizes[i]},
+                                      data + i,
+                                      npu_cache_hash_packed(data + i, sizes[i], pool)};
     int fd = memory_file(NULL, 0);
-    assert_int_equal(npu_cache_image_write(fd, &head, pieces, PIECES, pool, NULL), NPU_OK);
+    assert_int_equal(npu_cache_image_write(fd, &head, pieces, PIECES, pool, NULL, NULL), NPU_OK);
     *n = (size_t)npu_cache_image_bytes(pieces, PIECES);
     uint8_t *bytes = malloc(*n);
     assert_int_equal(pread(fd, bytes, *n, 0), *n);
@@ -178,17 +180,17 @@ static void strange_values_are_refused(void **state) {
 
 static void sizes_do_not_overflow(void **state) {
     (void)state;
-    npu_cache_piece huge[] = {{{.bytes = INT64_MAX}, NULL}, {{.source_at = 1, .bytes = INT64_MAX}, NULL}};
+    npu_cache_piece huge[] = {{{.bytes = INT64_MAX}, NULL, 0}, {{.source_at = 1, .bytes = INT64_MAX}, NULL, 0}};
     npu_cache_head head = {.layout = "x"};
     int fd = memory_file(NULL, 0);
     assert_int_equal(npu_cache_image_bytes(huge, 2), UINT64_MAX);
-    assert_int_equal(npu_cache_image_write(fd, &head, huge, 2, pool, NULL), NPU_RANGE);
+    assert_int_equal(npu_cache_image_write(fd, &head, huge, 2, pool, NULL, NULL), NPU_RANGE);
     close(fd);
     uint8_t byte = 1;
-    npu_cache_piece one = {{.bytes = 1}, &byte};
+    npu_cache_piece one = {{.bytes = 1}, &byte, 0};
     fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
     npu_error err = {0};
-    assert_int_equal(npu_cache_image_write(fd, &head, &one, 1, pool, &err), NPU_IO);
+    assert_int_equal(npu_cache_image_write(fd, &head, &one, 1, pool, NULL, &err), NPU_IO);
     close(fd);
 }
 

@@ -38,11 +38,12 @@ static int64_t nanoseconds(struct timespec t) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* By the file's path where it is not held open. */
 static bool is_as_mapped(const npu_cache_file *f, int fd) {
     struct stat st;
-    return fstat(fd, &st) == 0 && (uint64_t)st.st_dev == f->device && (uint64_t)st.st_ino == f->inode &&
-           (uint64_t)st.st_size == f->bytes && nanoseconds(st.st_mtim) == f->mtime_ns &&
-           nanoseconds(st.st_ctim) == f->ctime_ns;
+    return (fd >= 0 ? fstat(fd, &st) : stat(f->path, &st)) == 0 && (uint64_t)st.st_dev == f->device &&
+           (uint64_t)st.st_ino == f->inode && (uint64_t)st.st_size == f->bytes &&
+           nanoseconds(st.st_mtim) == f->mtime_ns && nanoseconds(st.st_ctim) == f->ctime_ns;
 }
 
 /* Whether every write changes the time of status change, by write calls and by mappings: not on tmpfs, whose mappings
@@ -140,19 +141,20 @@ void npu_cache_source_close(npu_cache_source *s) {
     *s = (npu_cache_source){0};
 }
 
-static npu_status make_hash(const npu_cache_source *s, npu_pool *pool, npu_hash128 *out, npu_error *err) {
+static npu_status make_hash(const npu_cache_source *s, npu_pool *pool, const npu_cache_stop *stop, npu_hash128 *out,
+                            npu_error *err) {
     npu_cache_span *spans = calloc(s->n_files + 1, sizeof *spans);
     if (!spans) return npu_fail(err, NPU_NO_MEMORY, "cache.memory", "no memory for %u files", s->n_files);
     for (uint32_t i = 0; i < s->n_files; i++)
         if (s->files[i].data) spans[i] = (npu_cache_span){s->files[i].data, s->files[i].bytes};
-    npu_status status = npu_cache_hash_files(spans, s->n_files, pool, out, err);
+    npu_status status = npu_cache_hash_files(spans, s->n_files, pool, stop, out, err);
     free(spans);
     return status;
 }
 
-npu_status npu_cache_source_read(npu_cache_source *s, npu_pool *pool, npu_error *err) {
+npu_status npu_cache_source_read(npu_cache_source *s, npu_pool *pool, const npu_cache_stop *stop, npu_error *err) {
     if (s->is_known) return NPU_OK;
-    NPU_TRY(make_hash(s, pool, &s->content, err));
+    NPU_TRY(make_hash(s, pool, stop, &s->content, err));
     s->is_known = true;
     return NPU_OK;
 }
@@ -163,18 +165,18 @@ static npu_status changed(npu_error *err) {
 
 static bool all_as_mapped(const npu_cache_source *s) {
     for (uint32_t i = 0; i < s->n_files; i++)
-        if (s->fds[i] >= 0 ? !is_as_mapped(&s->files[i], s->fds[i]) : s->is_steady) return false;
+        if (!is_as_mapped(&s->files[i], s->fds[i])) return false;
     return true;
 }
 
-npu_status npu_cache_source_confirm(npu_cache_source *s, npu_pool *pool, npu_error *err) {
+npu_status npu_cache_source_confirm(npu_cache_source *s, npu_pool *pool, const npu_cache_stop *stop, npu_error *err) {
     npu_hash128 now;
     if (!all_as_mapped(s)) return changed(err);
     if (s->is_steady) {
-        NPU_TRY(npu_cache_source_read(s, pool, err));
+        NPU_TRY(npu_cache_source_read(s, pool, stop, err));
         return all_as_mapped(s) ? NPU_OK : changed(err);
     }
-    NPU_TRY(make_hash(s, pool, &now, err));
+    NPU_TRY(make_hash(s, pool, stop, &now, err));
     return s->is_known && !memcmp(&now, &s->content, sizeof now) ? NPU_OK : changed(err);
 }
 

@@ -33,12 +33,13 @@ npu_status npu_cache_source_open(npu_cache_source *out, const char *dir, const n
                                  npu_error *err);
 void npu_cache_source_close(npu_cache_source *s);
 
-/* Makes the hash, if it is not known. */
-npu_status npu_cache_source_read(npu_cache_source *s, npu_pool *pool, npu_error *err);
+/* Makes the hash, if it is not known. NO_MEMORY, CANCELLED. */
+npu_status npu_cache_source_read(npu_cache_source *s, npu_pool *pool, const npu_cache_stop *stop, npu_error *err);
 
 /* Before packed weights are kept under the hash: sees that the files are what they were when the source was opened, and
- * makes the hash. REFUSED: they changed. */
-npu_status npu_cache_source_confirm(npu_cache_source *s, npu_pool *pool, npu_error *err);
+ * makes the hash. Nothing is read of files whose size is another, since reading a mapping beyond its file's end is
+ * fatal. REFUSED: they changed; NO_MEMORY, CANCELLED. */
+npu_status npu_cache_source_confirm(npu_cache_source *s, npu_pool *pool, const npu_cache_stop *stop, npu_error *err);
 
 /* After npu_cache_source_confirm: remembers the hash for later processes, where it may be. IO. */
 npu_status npu_cache_source_remember(const npu_cache_source *s, npu_error *err);

@@ -36,7 +36,9 @@ typedef struct run {
     uint64_t limit, read, packed;
     const char *layout;
     uint32_t first, parts; /* of the model; 0 = all */
-    void (*before_save)(place *p);
+    void (*before_save)(place *p, uint8_t *packed);
+    int cancel; /* the number of questions after which saving is cancelled; 0 = never */
+    int asked;
 } run;
 
 static void listen(void *context, npu_log_level level, const char *text) {
@@ -97,13 +99,18 @@ static void use(place *p, npu_cache *cache, npu_pool *pool, const npu_map *map, 
         pack(from, want);
         if (!seam->take(seam->context, &what, pool, to)) {
             pack(from, to);
-            seam->keep(seam->context, &what, to);
+            seam->keep(seam->context, &what, pool, to);
         }
         assert_memory_equal(to, want, PART_BYTES);
     }
     free(want);
     npu_cache_count(cache, &r->read, &r->packed);
-    if (r->before_save) r->before_save(p);
+    if (r->before_save) r->before_save(p, out);
+}
+
+static bool cancelled(void *user) {
+    run *r = user;
+    return ++r->asked >= r->cancel && r->cancel;
 }
 
 /* A run from start to end. */
@@ -122,7 +129,9 @@ static void go(place *p, run *r) {
                                .limit_bytes = r->limit ? r->limit : NPU_CACHE_DEFAULT_LIMIT,
                                .threads = 2,
                                .files = &file,
-                               .n_files = 1};
+                               .n_files = 1,
+                               .cancelled = cancelled,
+                               .cancelled_user = r};
     assert_int_equal(npu_cache_open(&params, &cache, &err), NPU_OK);
     use(p, cache, pool, &map, out, r);
     npu_cache_save(cache);
@@ -159,7 +168,7 @@ static char *image_path(const place *p) {
 
 static void second_run_reads(void **state) {
     (void)state;
-    static const char *const folders[] = {"/tmp", "/dev/shm", "."}; /* whose times can be trusted, or not */
+    static const char *const folders[] = {"/tmp", "/dev/shm", "/var/tmp"}; /* trusted or not */
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         if (access(folders[i], W_OK) != 0) continue;
         place *p = make_place(folders[i]);
@@ -248,7 +257,8 @@ static void writes_through_a_mapping_are_seen(void **state) {
     }
 }
 
-static void flip_model(place *p) {
+static void flip_model(place *p, uint8_t *packed) {
+    (void)packed;
     flip(p->model, MODEL_BYTES - 9, 4);
 }
 
@@ -265,6 +275,90 @@ static void models_that_change_in_use_are_not_kept(void **state) {
     free(names);
     settle();
     ASSERT_RUN(p, 0, ALL);
+    ASSERT_RUN(p, ALL, 0);
+    drop_place(p);
+}
+
+static void cut_model(place *p, uint8_t *packed) {
+    (void)packed;
+    assert_int_equal(truncate(p->model, 100), 0);
+}
+
+/* Whether its content was read, remembered, or is not to be trusted: reading the mapping would be fatal. */
+static void models_that_shrink_in_use_are_not_read(void **state) {
+    (void)state;
+    static const char *const folders[] = {"/tmp", "/dev/shm"};
+    for (size_t i = 0; i < 4; i++) {
+        if (access(folders[i % 2], W_OK) != 0) continue;
+        place *p = make_place(folders[i % 2]);
+        if (i < 2) {
+            ASSERT_RUN(p, 0, ALL);
+            ASSERT_RUN(p, ALL, 0);
+        }
+        run r = {.layout = "test 2", .before_save = cut_model};
+        go(p, &r);
+        assert_int_equal(r.packed, ALL);
+        assert_non_null(strstr(p->log, "changed while they were in use"));
+        drop_place(p);
+    }
+}
+
+static void write_astray(place *p, uint8_t *packed) {
+    (void)p;
+    packed[PART_BYTES + 777] ^= 8;
+}
+
+/* As a device may do that shares the memory: of what was packed, and of what was read and would be written anew. Each
+ * start checks what it reads against packing. */
+static void stray_writes_are_not_kept(void **state) {
+    (void)state;
+    place *p = make_place("/tmp");
+    npu_cache_name *names;
+    size_t n;
+    run r = {.before_save = write_astray}, first = {.parts = 2};
+    go(p, &r);
+    char *said = strstr(p->log, "changed in memory");
+    assert_non_null(said);
+    assert_null(strstr(said + 1, "not kept"));
+    assert_int_equal(npu_cache_dir_list(p->weights, &names, &n, NULL), NPU_OK);
+    assert_int_equal(n, 0);
+    free(names);
+    go(p, &first);
+    assert_int_equal(first.packed, 2 * PART_BYTES);
+    run more = {.before_save = write_astray};
+    go(p, &more);
+    assert_int_equal(more.read, 2 * PART_BYTES);
+    assert_non_null(strstr(p->log, "changed in memory"));
+    ASSERT_RUN(p, 2 * PART_BYTES, PART_BYTES);
+    ASSERT_RUN(p, ALL, 0);
+    drop_place(p);
+}
+
+static size_t files_in(const place *p) {
+    char command[160], line[32] = "";
+    snprintf(command, sizeof command, "ls -A %s 2>/dev/null | wc -l", p->weights);
+    FILE *f = popen(command, "r"); /* NOLINT(cert-env33-c) */
+    assert_non_null(f);
+    assert_non_null(fgets(line, sizeof line, f));
+    pclose(f);
+    return strtoul(line, NULL, 10);
+}
+
+/* At every question that is asked: no file is left, and no warning is given. */
+static void cancelled_saves_leave_nothing(void **state) {
+    (void)state;
+    place *p = make_place("/dev/shm"); /* where the model is hashed too */
+    int cancel = 1;
+    for (bool done = false; !done; cancel++) {
+        run r = {.cancel = cancel};
+        go(p, &r);
+        assert_int_equal(r.packed, ALL);
+        assert_string_equal(p->log, "");
+        done = r.asked < cancel;
+        assert_int_equal(files_in(p), done);
+        assert_true(done || r.asked <= cancel + 1); /* at once */
+    }
+    assert_true(cancel > 3);
     ASSERT_RUN(p, ALL, 0);
     drop_place(p);
 }
@@ -371,16 +465,6 @@ static void unwritable_folders_are_said_once(void **state) {
         assert_non_null(strstr(p->log, "are not kept"));
     }
     drop_place(p);
-}
-
-static size_t files_in(const place *p) {
-    char command[160], line[32] = "";
-    snprintf(command, sizeof command, "ls -A %s | wc -l", p->weights);
-    FILE *f = popen(command, "r"); /* NOLINT(cert-env33-c) */
-    assert_non_null(f);
-    assert_non_null(fgets(line, sizeof line, f));
-    pclose(f);
-    return strtoul(line, NULL, 10);
 }
 
 /* The signal of that limit would end the process: it must not come. */
@@ -527,6 +611,9 @@ int main(void) {
         cmocka_unit_test(changed_models_are_packed_anew),
         cmocka_unit_test(writes_through_a_mapping_are_seen),
         cmocka_unit_test(models_that_change_in_use_are_not_kept),
+        cmocka_unit_test(models_that_shrink_in_use_are_not_read),
+        cmocka_unit_test(stray_writes_are_not_kept),
+        cmocka_unit_test(cancelled_saves_leave_nothing),
         cmocka_unit_test(times_settle),
         cmocka_unit_test(layouts_are_kept_apart),
         cmocka_unit_test(parts_add_up),

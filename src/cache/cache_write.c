@@ -55,34 +55,38 @@ typedef struct writing {
     const npu_cache_entry *entry;
     int fd;
     _Atomic uint64_t hash;
-    atomic_int failed; /* an errno */
+    npu_cache_work work;
 } writing;
 
 static void write_part(void *context, unsigned ith, unsigned nth) {
     writing *w = context;
-    uint64_t bytes = w->entry->key.bytes, n = (bytes + NPU_CACHE_CHUNK - 1) / NPU_CACHE_CHUNK, hash = 0;
-    for (uint64_t i = n * ith / nth; i < n * (ith + 1) / nth; i++) {
+    uint64_t bytes = w->entry->key.bytes, hash = 0;
+    (void)nth;
+    for (uint64_t i; (i = npu_cache_work_next(&w->work, ith)) < w->work.n;) {
         uint64_t at = i * NPU_CACHE_CHUNK, size = bytes - at < NPU_CACHE_CHUNK ? bytes - at : NPU_CACHE_CHUNK;
         hash += npu_cache_hash_chunk(w->piece->data + at, size, i);
         int why = write_at(w->fd, w->piece->data + at, size, w->entry->at + at);
         if (!why) continue;
-        atomic_store(&w->failed, why);
+        atomic_store(&w->work.failed, why);
         return;
     }
     atomic_fetch_add(&w->hash, hash);
 }
 
-static int write_all(int fd, npu_cache_head *h, npu_cache_entry *entries, const npu_cache_piece *pieces,
-                     npu_pool *pool) {
+/* The entry gets the hash of what was packed: bytes that change between being hashed here and being written are known
+ * by it too, when they are read. */
+static int write_all(int fd, npu_cache_head *h, npu_cache_entry *entries, const npu_cache_piece *pieces, npu_pool *pool,
+                     const npu_cache_stop *stop) {
     uint64_t end = sizeof *h + h->n_entries * sizeof *entries;
     for (uint64_t i = 0; i < h->n_entries; i++) {
         npu_cache_entry *e = &entries[i];
-        *e = (npu_cache_entry){.key = pieces[i].key, .at = npu_cache_aligned(end)};
-        writing w = {.piece = &pieces[i], .entry = e, .fd = fd};
+        *e = (npu_cache_entry){.key = pieces[i].key, .at = npu_cache_aligned(end), .hash = pieces[i].hash};
+        uint64_t chunks = (e->key.bytes + NPU_CACHE_CHUNK - 1) / NPU_CACHE_CHUNK;
+        writing w = {.piece = &pieces[i], .entry = e, .fd = fd, .work = {.n = chunks, .stop = stop}};
         npu_pool_run(pool, write_part, &w);
-        int why = atomic_load(&w.failed);
+        int why = atomic_load(&w.work.failed);
         if (why) return why;
-        e->hash = atomic_load(&w.hash);
+        if (atomic_load(&w.hash) != e->hash) return EBADMSG;
         end = e->at + e->key.bytes;
     }
     h->table_hash = npu_cache_hash64(entries, h->n_entries * sizeof *entries);
@@ -92,7 +96,7 @@ static int write_all(int fd, npu_cache_head *h, npu_cache_entry *entries, const 
 }
 
 npu_status npu_cache_image_write(int fd, const npu_cache_head *head, npu_cache_piece *pieces, uint32_t n,
-                                 npu_pool *pool, npu_error *err) {
+                                 npu_pool *pool, const npu_cache_stop *stop, npu_error *err) {
     npu_cache_head h = *head;
     npu_cache_image_sort(pieces, n); /* before its size is known: gaps depend on the order */
     h.version = NPU_CACHE_VERSION;
@@ -105,7 +109,10 @@ npu_status npu_cache_image_write(int fd, const npu_cache_head *head, npu_cache_p
     npu_cache_entry *entries = calloc(n, sizeof *entries);
     if (!entries) return npu_fail(err, NPU_NO_MEMORY, "cache.memory", "no memory for a table of %u entries", n);
     int why = reserve(fd, h.file_bytes);
-    if (!why) why = write_all(fd, &h, entries, pieces, pool);
+    if (!why) why = write_all(fd, &h, entries, pieces, pool, stop);
     free(entries);
+    if (why == ECANCELED) return npu_fail(err, NPU_CANCELLED, "cache.cancelled", "cancelled");
+    if (why == EBADMSG)
+        return npu_fail(err, NPU_REFUSED, "cache.overwritten", "they changed in memory after they were packed");
     return why ? npu_fail(err, NPU_IO, "cache.write", "%s", strerror(why)) : NPU_OK;
 }

@@ -44,7 +44,7 @@ npu_context_params cli_context_params(const cli_options *o) {
         .driver = o->driver,
         .kernels_dir = o->kernels,
         .cache_dir = o->cache[0] ? o->cache : NULL,
-        .no_cache = o->no_cache || (o->given[CLI_OPT_cache_limit] && !o->cache_limit),
+        .no_cache = o->no_cache,
         .cache_limit_bytes = (uint64_t)o->cache_limit,
         .plan_path = o->plan,
         .emu = o->emu[0] ? o->emu : NULL,
@@ -210,6 +210,7 @@ int cli_close(cli_session *session, int bad) {
         cli_profile_print_device(session->context, stderr);
     }
     free(session->profile);
+    cli_look_for_interrupt(); /* it may write for a while */
     npu_context_close(session->context);
     npu_model_close(session->model);
     *session = (cli_session){0};

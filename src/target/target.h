@@ -34,7 +34,7 @@ typedef struct npu_target_params {
     const char *cpu_level;  /* NULL = best; else a name of base/cpu.h, refused when the machine lacks it */
     const char *driver;     /* NULL = "auto" (never an emulator) */
     const char *arch;       /* plan for a device that is not here, e.g. "v73" */
-    const char *cache_dir;  /* where a target may keep what it made, e.g. kernels of emulated devices; NULL = nowhere */
+    const char *cache_dir;  /* where a target may keep kernels of emulated devices, beside |cache|; NULL = nowhere */
     double timeout_s;       /* wall clock for one submit to be answered; 0 = the driver's: 5, emulated ones more */
     const char *devices;    /* which of several devices, by the target's own syntax; NULL = its first one */
     const char *split;      /* how a model is split over them: "layer", "row", "tensor"; NULL = as the target likes */

@@ -60,12 +60,13 @@ typedef struct npu_packed {
 } npu_packed;
 
 /* Where a target finds weights that an earlier process packed (src/cache). Neither call fails; from one thread at a
- * time. take: fills |out| with all threads of |pool|; false: nothing was there, pack, and call keep. What was taken or
- * kept must stay as it is until the target closes. */
+ * time. take: fills |out| with all threads of |pool|; false: nothing was there, pack, and call keep at once, before a
+ * device can reach the bytes. What was taken or kept must stay as it is until the target closes: what does not, by a
+ * stray write, is not left to later processes. */
 typedef struct npu_weight_cache {
     void *context;
     bool (*take)(void *context, const npu_packed *what, npu_pool *pool, uint8_t *out);
-    void (*keep)(void *context, const npu_packed *what, const uint8_t *data);
+    void (*keep)(void *context, const npu_packed *what, npu_pool *pool, const uint8_t *data);
 } npu_weight_cache;
 
 #endif

@@ -140,7 +140,7 @@ static void fill_weight(npu_hex_target *t, const item *it, uint8_t *out) {
     memcpy(what.ne, it->w.ne, sizeof what.ne);
     if (cache && cache->take(cache->context, &what, t->pool, out)) return;
     npu_hex_pack(t->pool, t->row_tiles, &it->w, &it->t, out);
-    if (cache) cache->keep(cache->context, &what, out);
+    if (cache) cache->keep(cache->context, &what, t->pool, out);
 }
 
 static npu_status alloc(npu_hex_target *t, uint32_t home, uint64_t bytes, npu_hex_buffer **out, npu_error *err) {

@@ -69,7 +69,7 @@ static void fill(npu_host *host, const npu_host_packing *packing, const npu_buff
     memcpy(what.ne, w->ne, sizeof what.ne);
     if (cache && cache->take(cache->context, &what, host->pool, to)) return;
     pack(host, packing, buffer, w, to);
-    if (cache) cache->keep(cache->context, &what, to);
+    if (cache) cache->keep(cache->context, &what, host->pool, to);
 }
 
 /* Copies take at most a quarter of the memory, and leave half of what was free before them. */
