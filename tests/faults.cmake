@@ -8,9 +8,11 @@ if(NOT NPU_SANITIZE)
     set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/support)
     list(APPEND PRELOADS --preload $<TARGET_FILE:${name}>)
   endforeach()
-  npu_python_test(faults.host faults.py host ${PRELOADS} TIMEOUT 900)
+  list(JOIN NPU_TARGETS "," targets)
+  set(HOST_FAULTS faults.py host ${PRELOADS} --targets host,${targets}) # rows name targets
+  npu_python_test(faults.host ${HOST_FAULTS} TIMEOUT 900)
   foreach(kind interrupt shrunk) # quick, and one row a command
-    npu_python_test(faults.host_${kind} faults.py host ${PRELOADS} --kind ${kind} TIMEOUT 600)
+    npu_python_test(faults.host_${kind} ${HOST_FAULTS} --kind ${kind} TIMEOUT 600)
   endforeach()
   file(GLOB catalogues CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/faults/*.json)
   foreach(path IN LISTS catalogues) # each target with an emulated device; the tool finds emu/ one folder up
