@@ -171,15 +171,18 @@ static int start(npu_hex_session *s, uint64_t queue_id) {
     return result;
 }
 
+/* AEE_EBADSTATE of the program itself: a thread of it hangs. */
+#define STOP_STUCK 0x8000040Du
+
 /* A program that does not stop keeps what it has, its end of the queue too: only the end of its process helps. The
  * session is lost then. */
-static bool stop(npu_hex_session *s) {
+static int stop(npu_hex_session *s) {
     int result = s->started ? npu_hex_rpc(s->driver, s->handle, NPU_RPC_STOP, NULL, 0, NULL, 0) : 0;
     s->started = false;
     if (!result && s->queue) result = s->driver->dspqueue_close(s->queue);
     if (result) s->lost = NPU_DEVICE_LOST;
     if (!result) s->queue = NULL;
-    return !result;
+    return result;
 }
 
 /* One packet there and back shows that the queue works; it does not on some kernels. It has a tenth of the time that
@@ -211,8 +214,10 @@ static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     int result = start(s, queue_id);
     if (queue_id && (result || !echo(s))) {
         npu_log(&s->logger, NPU_LOG_INFO, "hexagon: the packet queue does not answer, plain invokes");
-        if (!stop(s))
+        result = stop(s);
+        if ((uint32_t)result == STOP_STUCK)
             return npu_fail(err, NPU_DEVICE_LOST, "hexagon.stuck", "the NPU program neither answers nor stops");
+        if (result) return npu_hex_fail(err, result, "the NPU program ended at its first packet");
         result = start(s, 0);
     }
     return result ? npu_hex_fail(err, result, "starting the NPU program") : NPU_OK;
