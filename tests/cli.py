@@ -9,6 +9,7 @@ import pathlib
 import pty
 import select
 import struct
+import subprocess
 import tempfile
 import termios
 import time
@@ -59,6 +60,8 @@ def figures():
     for op in ("mul_mat", "rms_norm"):
         expect(0, "conform", "--op", op, "--cases", "4", "--profile", says=f" {op} ")
     expect(0, "plan", "-m", MODEL, "--profile", says="no op was run")
+    refused = subprocess.run([NPU, "run", "-m", MODEL, "--raw", "-p", "a b c d", "--ctx", "2", "--profile"], capture_output=True)
+    assert refused.returncode == 3 and b"no op was run" not in refused.stderr, refused
     expect(2, "gate", "compare", "/", "/", "--profile", says="--profile has no effect with npu gate compare")
     with tempfile.TemporaryDirectory() as d:
         plan = pathlib.Path(d) / "plan.json"

@@ -205,7 +205,7 @@ static int end_trace(const cli_session *session) {
 
 int cli_close(cli_session *session, int bad) {
     int trace = end_trace(session);
-    if (session->profile && session->context) {
+    if (session->profile && session->context && (!bad || session->profile->n)) { /* else its error is enough */
         cli_profile_print(session->profile, stderr);
         cli_profile_print_device(session->context, stderr);
     }
