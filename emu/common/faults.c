@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EVENT "event."
+
 static const struct {
     const char *name;
     enum emu_fault_action action;
@@ -67,7 +69,9 @@ static int read_any(char *text, struct emu_fault_rule *rule, int64_t *side) {
     *rule = (struct emu_fault_rule){.at = 0};
     if (!equals) return -1;
     *equals = 0;
-    return read_action(equals + 1, rule) || read_side(&text, side) || read_place(text, rule) ? -1 : 0;
+    if (read_action(equals + 1, rule) || read_side(&text, side)) return -1;
+    rule->unchecked = *side != EMU_FAULT_HOST && !strncmp(text, EVENT, strlen(EVENT));
+    return read_place(text + (rule->unchecked ? strlen(EVENT) : 0), rule);
 }
 
 static int read_rule(char *text, int side, struct emu_faults *faults) {
@@ -101,7 +105,7 @@ bool emu_faults_unknown(const char *text, const struct emu_fault_names *names, c
     while (copy && !found && (next = strtok_r(rest, ";", &rest))) {
         struct emu_fault_rule rule;
         int64_t side;
-        if (read_any(next, &rule, &side)) continue;
+        if (read_any(next, &rule, &side) || rule.unchecked) continue;
         found = !has_name(side == EMU_FAULT_HOST ? names->host : names->dsp, rule.name);
         memcpy(unknown, rule.name, sizeof rule.name);
     }

@@ -6,8 +6,10 @@
 //   die           the NPU process is killed as by an exception
 //   exit          the NPU process ends by itself
 //   restart       the whole DSP restarts: every session of it ends
+// Most host calls name no process: die, exit and restart at one end the sessions of every DSP.
 //   short         (name dma) only the first half of the bytes moves; short:N (XDNA, name cmd) only N rows
 // "dsp:name" counts calls in the NPU process, "dspN:name" only in that of effective domain N; others are host calls.
+// "dsp:event.name" counts those of an event whose name only the program knows: whether there is one is not checked.
 #ifndef EMU_COMMON_FAULTS_H
 #define EMU_COMMON_FAULTS_H
 
@@ -35,6 +37,7 @@ struct emu_fault_rule {
     uint32_t at;
     uint32_t seen;
     int from_there_on;
+    bool unchecked; // "event."
     enum emu_fault_action action;
     int64_t value;
 };

@@ -133,7 +133,7 @@ static int set_number(const struct key *key, const char *value, char *field) {
     return 0;
 }
 
-// Events of the NPU program have names too: those that ours has.
+// Events of the NPU program have names too: those that ours has. Others' are said as "event.NAME".
 static const struct emu_fault_names fault_names = {
     .host = {"remote_handle64_open",   "remote_handle64_invoke",
              "remote_handle64_close",  "remote_handle64_control",

@@ -138,6 +138,14 @@ static void fault_rules(void) {
     CHECK(!emu_faults_parse(&f, "dsp:z=die;dsp3:x=hang;dsp11:x=exit", 3) && f.count == 2);
     CHECK(emu_faults_meet(&f, "x", &value) == EMU_FAULT_HANG && emu_faults_meet(&f, "z", &value) == EMU_FAULT_DIE);
     CHECK(!emu_faults_parse(&f, "", 3) && f.count == 0);
+    static const struct emu_fault_names names = {{"call", NULL}, {"op", NULL}};
+    char unknown[EMU_FAULT_NAME_BYTES];
+    CHECK(!emu_faults_unknown("call=die;dsp:op=die;dsp3:event.layer=die", &names, unknown));
+    CHECK(emu_faults_unknown("dsp:layer=die", &names, unknown) && !strcmp(unknown, "layer"));
+    CHECK(emu_faults_unknown("event.call=die", &names, unknown)); // the host has none
+    CHECK(emu_faults_parse(&f, "dsp:event.=die", 3));
+    CHECK(!emu_faults_parse(&f, "dsp:event.layer@2=die", 3) && emu_faults_meet(&f, "layer", &value) == EMU_FAULT_NONE);
+    CHECK(emu_faults_meet(&f, "layer", &value) == EMU_FAULT_DIE);
 }
 
 int main(void) {
