@@ -65,7 +65,7 @@ static void set_parts(npu_plan *p, const npu_plan_request *r, uint32_t i) {
     npu_plan_entry *e = &p->entries[i];
     const npu_op *op = &r->decode->ops[i];
     e->parts = 1;
-    for (int s = 0; s < NPU_OP_SRCS && e->on_device && r->target->parts; s++) {
+    for (int s = 0; s < NPU_OP_SRCS && e->on_device && r->target && r->target->parts; s++) {
         const npu_tensor *t = op->src[s] == NPU_NO_TENSOR ? NULL : &r->decode->tensors[op->src[s]];
         uint32_t parts = t && t->flags & NPU_TENSOR_WEIGHT ? r->target->parts(p, t) : 1;
         if (parts > e->parts) e->parts = parts;

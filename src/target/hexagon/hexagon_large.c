@@ -40,7 +40,7 @@ static uint64_t unit_of(const npu_tensor *weight, uint32_t *rows) {
 
 uint32_t npu_hex_part_rows(const npu_tensor *weight, uint64_t max_buffer_bytes) {
     uint32_t rows;
-    uint64_t unit = unit_of(weight, &rows), units = max_buffer_bytes / unit;
+    uint64_t unit = unit_of(weight, &rows), units = unit ? max_buffer_bytes / unit : 0;
     if (weight->ne[2] != 1 || weight->ne[3] != 1 || !units) return 0;
     return units >= (weight->ne[1] + rows - 1) / rows ? weight->ne[1] : (uint32_t)units * rows;
 }
@@ -64,7 +64,7 @@ static bool is_parted(const npu_hex_operand *w, place *at) {
     uint32_t rows;
     const npu_tensor *t = &w->tensor;
     uint64_t unit = unit_of(t, &rows);
-    if (!w->buffer->part_bytes) return false;
+    if (!w->buffer->part_bytes || !unit) return false;
     *at =
         (place){.first = (uint32_t)(t->offset / unit) * rows, .each = (uint32_t)(w->buffer->part_bytes / unit) * rows};
     if (t->layout == NPU_LAYOUT_TILES) return true;
