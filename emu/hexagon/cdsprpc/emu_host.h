@@ -184,6 +184,9 @@ void emu_session_leave(struct emu_session *session);
 void emu_session_kill(struct emu_session *session, enum emu_exit_kind kind);
 // One exchange on the control socket; not under emu.lock. Returns the answer's result or AEE_ECONNRESET.
 int emu_session_ask(struct emu_session *session, struct emu_control *message, int fd);
+// The same where nothing hangs on the answer: a process that is stopped and takes nothing is ended after 20 seconds, so
+// that it does not hold up those who live.
+void emu_session_tell(struct emu_session *session, struct emu_control *message);
 // Code of an invocation that was running when the process ended: waits until its end is known.
 int emu_session_end_code(struct emu_session *session);
 // Starts the process and its monitor (spawn.c); the session is BUSY. 0 or a code.

@@ -163,7 +163,7 @@ void emu_buffer_forgotten(int fd) {
             if (explicit_one) mapping->memory = NULL;
             emu_unlock();
             if (explicit_one || emu_session_hold(session)) continue;
-            emu_session_ask(session, &message, -1);
+            emu_session_tell(session, &message);
             emu_session_leave(session);
         }
     }

@@ -5,6 +5,7 @@
 #include "../common/futex.h"
 #include "message.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -125,6 +126,17 @@ int emu_session_ask(struct emu_session *session, struct emu_control *message, in
              emu_message_receive(session->control, message, sizeof *message, NULL);
     pthread_mutex_unlock(&session->control_lock);
     return failed ? AEE_ECONNRESET : message->result;
+}
+
+void emu_session_tell(struct emu_session *session, struct emu_control *message) {
+    enum { PATIENCE_MS = 20000 };
+    struct pollfd answer = {session->control, POLLIN, 0};
+    pthread_mutex_lock(&session->control_lock);
+    bool failed = emu_message_send(session->control, message, sizeof *message, -1);
+    bool late = !failed && poll(&answer, 1, PATIENCE_MS) == 0;
+    if (!failed && !late) emu_message_receive(session->control, message, sizeof *message, NULL);
+    pthread_mutex_unlock(&session->control_lock);
+    if (late) emu_session_kill(session, EMU_EXIT_UNKNOWN);
 }
 
 int emu_session_end_code(struct emu_session *session) {

@@ -4,6 +4,13 @@
 #include "target/hexagon/hexagon_session_internal.h"
 #include "wire/guard.h"
 
+static npu_status fail_announcing(npu_hex_session *s, int result, const char *doing, npu_error *err) {
+    if (!npu_hex_guard_has_ended(s->guard)) return npu_hex_fail(err, result, doing);
+    s->lost = NPU_TIMEOUT;
+    return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout", "%s: %s took too long, and its process was ended", s->name,
+                    doing);
+}
+
 npu_status npu_hex_buffer_alloc(npu_hex_session *s, uint64_t bytes, bool pinned, npu_hex_buffer **out, npu_error *err) {
     const npu_hex_driver *d = s->driver;
     *out = NULL;
@@ -24,11 +31,13 @@ npu_status npu_hex_buffer_alloc(npu_hex_session *s, uint64_t bytes, bool pinned,
         free(b);
         return NPU_NO_MEMORY;
     }
+    npu_hex_guard_begin(s->guard);
     int result = d->fastrpc_mmap(s->domain, b->fd, b->data, 0, (size_t)bytes, FASTRPC_MAP_FD_DELAYED);
+    npu_hex_guard_end(s->guard);
     if (result) {
         d->rpcmem_free(b->data);
         free(b);
-        return npu_hex_fail(err, result, "announcing a buffer (fastrpc_mmap)");
+        return fail_announcing(s, result, "announcing a buffer (fastrpc_mmap)", err);
     }
     b->session = s;
     b->bytes = bytes;
@@ -45,8 +54,10 @@ npu_status npu_hex_buffer_share(npu_hex_buffer *b, npu_hex_session *with, npu_er
     for (uint32_t i = 0; i < b->n_others; i++)
         if (b->others[i] == with) return NPU_OK;
     if (with->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", with->name);
+    npu_hex_guard_begin(with->guard);
     int result = with->driver->fastrpc_mmap(with->domain, b->fd, b->data, 0, (size_t)b->bytes, FASTRPC_MAP_FD_DELAYED);
-    if (result) return npu_hex_fail(err, result, "announcing a shared buffer (fastrpc_mmap)");
+    npu_hex_guard_end(with->guard);
+    if (result) return fail_announcing(with, result, "announcing a shared buffer (fastrpc_mmap)", err);
     b->others[b->n_others++] = with;
     return NPU_OK;
 }
@@ -80,8 +91,20 @@ static void drop_buffer(npu_hex_session *s, npu_hex_buffer *b) {
     release(s, b);
 }
 
+static void guard_all(npu_hex_session *s, npu_hex_session *const *others, uint32_t n, void (*what)(npu_hex_guard *)) {
+    what(s->guard);
+    for (uint32_t i = 0; i < n; i++) what(others[i]->guard);
+}
+
 void npu_hex_buffer_free(npu_hex_buffer *b) {
-    if (b) drop_buffer(b->session, b);
+    npu_hex_session *s, *others[NPU_HEX_DEVICES - 1];
+    if (!b) return;
+    uint32_t n = b->n_others;
+    s = b->session;
+    for (uint32_t i = 0; i < n; i++) others[i] = b->others[i];
+    guard_all(s, others, n, npu_hex_guard_begin);
+    drop_buffer(s, b);
+    guard_all(s, others, n, npu_hex_guard_end);
 }
 
 static void release_all(npu_hex_session *s, npu_hex_buffer *first) {

@@ -96,7 +96,7 @@ static npu_status open_handle(npu_hex_session *s, npu_error *err) {
     struct remote_rpc_control_unsigned_module unsigned_module = {s->domain, 1};
     int result = d->remote_session_control(DSPRPC_CONTROL_UNSIGNED_MODULE, &unsigned_module, sizeof unsigned_module);
     if (result) return npu_hex_fail(err, result, "asking for an unsigned NPU process");
-    char module[128], uri[256];
+    char module[128], uri[256] = "";
     char domain[] = "cdsp1";
     if (!s->place.npu) domain[4] = 0;
     snprintf(module, sizeof module, "file:///libnpu-htp-v%u.so?" NPU_RPC_INTERFACE "_skel_handle_invoke&_modver=1.0",
@@ -200,9 +200,9 @@ static bool echo(npu_hex_session *s) {
            !a.code;
 }
 
+/* Once the domain is known. */
 static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     const npu_hex_arch *arch;
-    NPU_TRY(find_domain(s, err));
     NPU_TRY(npu_hex_device_arch(s->driver, (uint32_t)(NPU_HEX_DOMAIN + s->place.npu), &arch, err));
     s->hw = npu_hex_hw_of(arch);
     npu_hex_limit_buffers(s->driver, &s->hw);
@@ -237,7 +237,17 @@ npu_status npu_hex_session_open_at(const npu_hex_driver *driver, const npu_targe
     s->place = place;
     s->logger = params->logger;
     s->timeout_us = (uint64_t)((params->timeout_s > 0 ? params->timeout_s : driver->timeout_s) * 1e6);
-    npu_status status = bring_up(s, params->trace != NULL, err);
+    npu_status status = find_domain(s, err);
+    if (status == NPU_OK) {
+        s->guard = npu_hex_guard_create(driver, s->domain, s->timeout_us);
+        npu_hex_guard_begin(s->guard);
+        status = s->guard ? bring_up(s, params->trace != NULL, err)
+                          : npu_fail(err, NPU_NO_MEMORY, "hexagon.session", "no thread to guard its calls");
+        npu_hex_guard_end(s->guard);
+        if (npu_hex_guard_has_ended(s->guard))
+            status =
+                npu_fail(err, NPU_TIMEOUT, "hexagon.timeout", "%s did not get ready in time and was ended", s->name);
+    }
     if (status != NPU_OK) {
         npu_hex_session_close(s);
         return status;
@@ -264,16 +274,27 @@ static void end_process(npu_hex_session *s) {
 }
 
 void npu_hex_sessions_close(npu_hex_session *const *sessions, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        if (sessions[i] && !sessions[i]->lost) stop(sessions[i]); /* unmaps them all */
+    for (uint32_t i = 0; i < n; i++) {
+        if (!sessions[i] || sessions[i]->lost) continue;
+        npu_hex_guard_begin(sessions[i]->guard);
+        stop(sessions[i]); /* unmaps them all */
+        npu_hex_guard_end(sessions[i]->guard);
+    }
     for (uint32_t i = 0; i < n; i++)
         if (sessions[i] && sessions[i]->lost) end_process(sessions[i]);
     /* The lost processes have ended and the others have let go: nobody can write to these any more. */
     for (uint32_t i = 0; i < n; i++)
+        if (sessions[i]) npu_hex_guard_begin(sessions[i]->guard);
+    for (uint32_t i = 0; i < n; i++)
         if (sessions[i]) npu__hex_release_buffers(sessions[i]);
     for (uint32_t i = 0; i < n; i++)
         if (sessions[i]) end_process(sessions[i]);
-    for (uint32_t i = 0; i < n; i++) free(sessions[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!sessions[i]) continue;
+        npu_hex_guard_end(sessions[i]->guard);
+        npu_hex_guard_free(sessions[i]->guard);
+        free(sessions[i]);
+    }
 }
 
 void npu_hex_session_close(npu_hex_session *s) {

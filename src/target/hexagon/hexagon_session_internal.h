@@ -3,6 +3,7 @@
 #ifndef NPU_HEXAGON_SESSION_INTERNAL_H
 #define NPU_HEXAGON_SESSION_INTERNAL_H
 
+#include "target/hexagon/hexagon_guard.h"
 #include "target/hexagon/hexagon_rpc.h"
 #include "target/hexagon/hexagon_session.h"
 
@@ -31,6 +32,7 @@ struct npu_hex_session {
     npu_target_counters counters;
     npu_status lost; /* NPU_OK while alive */
     bool open, started;
+    npu_hex_guard *guard; /* of calls that have no time limit of their own */
 };
 
 /* Gives all buffers back to the library: only once nobody can write to them any more. */
