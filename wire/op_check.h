@@ -5,6 +5,8 @@
 #ifndef NPU_WIRE_OP_CHECK_H
 #define NPU_WIRE_OP_CHECK_H
 
+#include <stdbool.h>
+
 #include "wire/op.h"
 
 /* NULL when fine, else a constant text that says what is wrong. Checks every tensor the op refers to
@@ -16,6 +18,11 @@ const char *npu_tensor_check(const npu_tensor *t);
 
 /* Bytes from the first to past the last byte of a tensor that npu_tensor_check accepts. */
 uint64_t npu_tensor_extent(const npu_tensor *t);
+/* Whether two tensors that were checked lie in one buffer and their extents share bytes. */
+static inline bool npu_tensor_overlap(const npu_tensor *a, const npu_tensor *b) {
+    return a->buffer == b->buffer && a->offset < b->offset + npu_tensor_extent(b) &&
+           b->offset < a->offset + npu_tensor_extent(a);
+}
 
 /* Size of the unit in which dimension 0 is stored: an element, or a block of |*values| values. 0 for an unknown type.
  */

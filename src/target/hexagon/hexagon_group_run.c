@@ -26,16 +26,9 @@ static npu_status send(npu_hex_target *t, const npu_hex_image *m, const npu_step
                        npu_error *err) {
     npu_hex_group *g = &t->group;
     uint64_t sequence;
-    npu_hex_request request = {.image = m->buffer,
-                               .offset = m->offset,
-                               .image_id = m->wire_id,
-                               .bytes = m->bytes,
-                               .first_op = m->first_op,
-                               .n_ops = m->n_ops,
-                               .fence = number,
-                               .has_peers = true,
-                               .goes_on = m->goes_on,
-                               .step = *step};
+    npu_hex_request request = npu_hex_request_of(m, step);
+    request.fence = number;
+    request.has_peers = true;
     npu_status status = npu_hex_submit(t->sessions[m->device], &request, &sequence, err);
     if (status == NPU_OK) {
         if (!g->last[m->device]) g->first[m->device] = sequence;

@@ -32,6 +32,17 @@ typedef struct npu_hex_image {
     bool goes_on;       /* the image before is the part before it of one program */
 } npu_hex_image;
 
+static inline npu_hex_request npu_hex_request_of(const npu_hex_image *m, const npu_step *step) {
+    return (npu_hex_request){.image = m->buffer,
+                             .offset = m->offset,
+                             .image_id = m->wire_id,
+                             .bytes = m->bytes,
+                             .first_op = m->first_op,
+                             .n_ops = m->n_ops,
+                             .goes_on = m->goes_on,
+                             .step = *step};
+}
+
 /* Memory of each device of its own, beside the buffer that the executor knows. */
 typedef struct npu_hex_twin {
     const npu_hex_buffer *of;

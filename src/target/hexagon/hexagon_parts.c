@@ -17,16 +17,11 @@ bool npu_hex_parts_is_compute(const npu_batch *b, const npu_tensor *t) {
     return !(t->flags & NPU_TENSOR_WEIGHT) && b->buffers[t->buffer]->use == NPU_BUFFER_COMPUTE;
 }
 
-static bool overlap(const npu_tensor *a, const npu_tensor *b) {
-    return a->buffer == b->buffer && a->offset < b->offset + npu_tensor_extent(b) &&
-           b->offset < a->offset + npu_tensor_extent(a);
-}
-
 npu_hex_value *npu_hex_parts_value(const npu_hex_parting *p, uint32_t before, const npu_tensor *t) {
     for (uint32_t i = before; i-- > 0;)
         for (unsigned k = DST; k < NPU_HEX_OPERANDS; k++) {
             const npu_tensor *d = npu_hex_parts_operand(p, &p->batch->ops[i], k);
-            if (d && overlap(d, t)) return &p->values[i];
+            if (d && npu_tensor_overlap(d, t)) return &p->values[i];
         }
     return NULL;
 }

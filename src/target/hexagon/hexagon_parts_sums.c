@@ -41,11 +41,6 @@ uint32_t npu__hex_parts_k_unit(const npu_hex_parting *p, uint16_t layer, uint32_
     return 1;
 }
 
-static bool overlap(const npu_tensor *a, const npu_tensor *b) {
-    return a->buffer == b->buffer && a->offset < b->offset + npu_tensor_extent(b) &&
-           b->offset < a->offset + npu_tensor_extent(a);
-}
-
 static bool covers(const npu_tensor *a, const npu_tensor *b) {
     return a->buffer == b->buffer && a->offset <= b->offset &&
            a->offset + npu_tensor_extent(a) >= b->offset + npu_tensor_extent(b);
@@ -57,7 +52,7 @@ static bool is_read_after(const npu_hex_parting *p, uint32_t i, const npu_tensor
         const npu_op *op = &p->batch->ops[at];
         for (unsigned k = 0; k < NPU_OP_SRCS && at > i; k++) {
             const npu_tensor *x = npu_hex_parts_operand(p, op, k);
-            if (x && overlap(x, y)) return true;
+            if (x && npu_tensor_overlap(x, y)) return true;
         }
         for (unsigned k = DST; k < NPU_HEX_OPERANDS; k++) {
             const npu_tensor *d = npu_hex_parts_operand(p, op, k);

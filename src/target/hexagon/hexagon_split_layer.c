@@ -14,7 +14,6 @@
  * over while it is under way; parts of a step meet in no line, since each has so many rows that they are whole lines
  * (part_rows). The writer's stores go by DMA and have arrived before it signals; readers fetch them by DMA, or drop the
  * lines first (htp_op_refresh), after they have seen the signal. */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,18 +46,13 @@ static bool is_compute(const npu_batch *b, const npu_tensor *t) {
     return !(t->flags & NPU_TENSOR_WEIGHT) && b->buffers[t->buffer]->use == NPU_BUFFER_COMPUTE;
 }
 
-static bool overlap(const npu_tensor *a, const npu_tensor *b) {
-    return a->buffer == b->buffer && a->offset < b->offset + npu_tensor_extent(b) &&
-           b->offset < a->offset + npu_tensor_extent(a);
-}
-
 /* The last result written before op |before| that shares bytes with |t|; NULL when there is none. */
 static value *last_value(const splitting *s, uint32_t before, const npu_tensor *t, uint32_t *op, npu_tensor *whole) {
     for (uint32_t i = before; i-- > 0;)
         for (unsigned k = 0; k < NPU_OP_DSTS; k++) {
             uint16_t d = s->batch->ops[i].dst[k];
             if (d == NPU_NO_TENSOR || s->batch->tensors[d].flags & NPU_TENSOR_WEIGHT ||
-                !overlap(&s->batch->tensors[d], t))
+                !npu_tensor_overlap(&s->batch->tensors[d], t))
                 continue;
             *op = i;
             *whole = s->batch->tensors[d];
@@ -137,8 +131,10 @@ static npu_status place(splitting *s, uint32_t i, uint16_t index, bool written, 
     }
     out->tensor.offset += v->offset - whole.offset;
     out->buffer = s->transit;
-    assert(out->tensor.offset + npu_tensor_extent(&out->tensor) <= s->transit_bytes);
-    assert(v->offset % LINE == 0 && s->transit_bytes <= s->transit->bytes);
+    if (v->offset % LINE || s->transit_bytes > s->transit->bytes ||
+        out->tensor.offset + npu_tensor_extent(&out->tensor) > s->transit_bytes)
+        return npu_fail(err, NPU_INTERNAL, "hexagon.transit", "op %u: a value lies outside the place between devices",
+                        i);
     return NPU_OK;
 }
 

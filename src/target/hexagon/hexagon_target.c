@@ -145,14 +145,8 @@ static npu_status hex_submit(npu_target *target, const npu_batch *batch, npu_eve
     event->session = t->session_id;
     for (uint32_t i = 0; i < n; i++) {
         const npu_hex_image *m = &images[i];
-        npu_hex_request request = {.image = m->buffer,
-                                   .offset = m->offset,
-                                   .image_id = m->wire_id,
-                                   .bytes = m->bytes,
-                                   .first_op = m->first_op,
-                                   .n_ops = m->n_ops,
-                                   .goes_on = i > 0,
-                                   .step = batch->step};
+        npu_hex_request request = npu_hex_request_of(m, &batch->step);
+        request.goes_on = i > 0;
         NPU_TRY(npu_hex_submit(t->session, &request, &event->sequence, err));
         if (!t->tracers[0]) continue;
         npu_hex_tracer_sent(t->tracers[0], event->sequence, batch, m->first_op, m->n_ops);
