@@ -21,6 +21,7 @@ typedef struct npu_hw {
     uint32_t hmx;          /* units */
     uint64_t window_bytes; /* address space for mapped buffers */
     uint32_t max_buffer_bytes;
+    uint32_t slots;      /* buffers that can be mapped at once; 0 = not a limit */
     uint32_t line_bytes; /* cache line, 128 */
 } npu_hw;
 

@@ -36,6 +36,7 @@ static void read_caps(npu_plan_reader *r, const json_t *o, const char *in, npu_c
     c->hw.hmx = npu__plan_word(r, o, in, "hmx");
     c->hw.window_bytes = npu__plan_number(r, o, in, "window_bytes", MAX_BYTES);
     c->hw.max_buffer_bytes = npu__plan_word(r, o, in, "max_buffer_bytes");
+    c->hw.slots = json_object_get(o, "slots") ? npu__plan_word(r, o, in, "slots") : 0;
     c->hw.line_bytes = npu__plan_word(r, o, in, "line_bytes");
 }
 

@@ -15,14 +15,16 @@
 static const char *const mode_names[] = {"default", "exact", "fast"};
 
 static json_t *caps_body(const npu_caps *c) {
-    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-                     "device", c->device, "generation", c->generation, "max_rows", (json_int_t)c->max_rows,
-                     "prefill_rows", (json_int_t)c->prefill_rows, "devices", (json_int_t)c->devices, "graph", c->graph,
-                     "t2_expansion", c->t2_expansion, "gdn", c->gdn, "attn", c->attn, "lm_head", c->lm_head, "int8_kv",
-                     c->int8_kv, "bit_exact", c->bit_exact, "arch", (json_int_t)c->hw.arch, "threads",
-                     (json_int_t)c->hw.threads, "vtcm_bytes", (json_int_t)c->hw.vtcm_bytes, "hmx",
-                     (json_int_t)c->hw.hmx, "window_bytes", (json_int_t)c->hw.window_bytes, "max_buffer_bytes",
-                     (json_int_t)c->hw.max_buffer_bytes, "line_bytes", (json_int_t)c->hw.line_bytes);
+    json_t *body = json_pack(
+        "{s:s, s:s, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "device",
+        c->device, "generation", c->generation, "max_rows", (json_int_t)c->max_rows, "prefill_rows",
+        (json_int_t)c->prefill_rows, "devices", (json_int_t)c->devices, "graph", c->graph, "t2_expansion",
+        c->t2_expansion, "gdn", c->gdn, "attn", c->attn, "lm_head", c->lm_head, "int8_kv", c->int8_kv, "bit_exact",
+        c->bit_exact, "arch", (json_int_t)c->hw.arch, "threads", (json_int_t)c->hw.threads, "vtcm_bytes",
+        (json_int_t)c->hw.vtcm_bytes, "hmx", (json_int_t)c->hw.hmx, "window_bytes", (json_int_t)c->hw.window_bytes,
+        "max_buffer_bytes", (json_int_t)c->hw.max_buffer_bytes, "line_bytes", (json_int_t)c->hw.line_bytes);
+    if (body && c->hw.slots) json_object_set_new(body, "slots", json_integer(c->hw.slots));
+    return body;
 }
 
 static json_t *number_list(const uint32_t *values, unsigned n) {

@@ -255,9 +255,15 @@ EMU_API int npu_emu_query(int domain, const char *name, unsigned long long *valu
     if (!name || !value) return AEE_EBADPARM;
     emu_lock();
     session = emu_session_of(domain);
-    bool window = !strcmp(name, "window"), most = !strcmp(name, "max_buffer");
-    if (session && (window || most)) {
-        *value = window ? emu.settings.window_bytes : emu.settings.max_buffer_bytes;
+    const struct {
+        const char *name;
+        unsigned long long value;
+    } limits[] = {{"window", emu.settings.window_bytes},
+                  {"max_buffer", emu.settings.max_buffer_bytes},
+                  {"slots", emu.settings.slots}};
+    for (size_t i = 0; session && i < sizeof limits / sizeof *limits; i++) {
+        if (strcmp(limits[i].name, name)) continue;
+        *value = limits[i].value;
         emu_unlock();
         return 0;
     }

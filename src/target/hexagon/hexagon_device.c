@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wire/message.h"
 #include "wire/trace.h"
 
 /* Vector contexts: six were seen on one 8 Elite (v79), four on its predecessors; v81 is taken to have no fewer. Local
@@ -78,6 +79,7 @@ npu_status npu_hex_device_hw(const npu_hex_driver *d, npu_hw *hw, npu_error *err
 void npu_hex_limit_buffers(const npu_hex_driver *d, npu_hw *hw) {
     if (d->max_buffer_bytes && d->max_buffer_bytes < hw->max_buffer_bytes)
         hw->max_buffer_bytes = (uint32_t)d->max_buffer_bytes;
+    if (d->slots && d->slots < hw->slots) hw->slots = d->slots;
 }
 
 /* |most|, or less of a small window. */
@@ -93,6 +95,11 @@ uint64_t npu_hex_ring_bytes(const npu_hw *hw) {
     return share_of(hw, 16 << 20, NPU_TRACE_LEAST_BYTES);
 }
 
+uint32_t npu_hex_batch_buffers(const npu_hw *hw) {
+    uint32_t others = hw->slots ? hw->slots - 1 : NPU_WIRE_MAX_BUFFERS;
+    return others < NPU_WIRE_MAX_BUFFERS ? others : NPU_WIRE_MAX_BUFFERS;
+}
+
 uint64_t npu_hex_arena_bytes(const npu_hw *hw) {
     return share_of(hw, 4 << 20, 65536) / 2;
 }
@@ -103,6 +110,7 @@ npu_hw npu_hex_hw_of(const npu_hex_arch *a) {
                     .vtcm_bytes = a->vtcm_bytes,
                     .window_bytes = a->window_bytes,
                     .max_buffer_bytes = NPU_HEX_MAX_BUFFER,
+                    .slots = NPU_HEX_SLOTS,
                     .line_bytes = 128};
 }
 

@@ -8,6 +8,7 @@
 enum {
     NPU_HEX_DOMAIN = CDSP_DOMAIN_ID,
     NPU_HEX_MAX_BUFFER = 1 << 30,
+    NPU_HEX_SLOTS = 64, /* buffers mapped at once: our own limit, nothing is known of a smaller one of FastRPC */
     NPU_HEX_VTCM_LEAST = 1 << 18, /* sizes of local memory that are believed */
     NPU_HEX_VTCM_MOST = 1 << 26,
 };
@@ -37,11 +38,13 @@ void npu_hex_caps(npu_caps *caps, const npu_hw *hw, bool emulated, const char *h
 
 npu_hw npu_hex_hw_of(const npu_hex_arch *arch);
 
-/* What an emulated device says of its largest shared buffer. */
+/* What an emulated device says of its largest shared buffer, and of how many it can have mapped. */
 void npu_hex_limit_buffers(const npu_hex_driver *driver, npu_hw *hw);
 
 /* Of a trace's ring: part of the window, whether there is a trace or not. */
 uint64_t npu_hex_ring_bytes(const npu_hw *hw);
+/* How many buffers a batch can have mapped beside that ring. */
+uint32_t npu_hex_batch_buffers(const npu_hw *hw);
 /* Of the buffers that share images of batches, and stay mapped. */
 uint64_t npu_hex_arena_bytes(const npu_hw *hw);
 

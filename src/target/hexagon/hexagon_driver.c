@@ -123,6 +123,7 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[3], 
     *(void **)&query = dlsym(d->library, "npu_emu_query");
     if (query && !query(CDSP_DOMAIN_ID, "window", &value)) d->window_bytes = value;
     if (query && !query(CDSP_DOMAIN_ID, "max_buffer", &value)) d->max_buffer_bytes = value;
+    if (query && !query(CDSP_DOMAIN_ID, "slots", &value)) d->slots = (uint32_t)value;
     return NPU_OK;
 }
 

@@ -66,8 +66,13 @@ static npu_status buffer_index(lowering *l, const npu_hex_buffer *b, uint16_t *i
             return NPU_OK;
         }
     uint64_t window = npu_hex_session_window(l->t->session);
-    l->full = l->n_buffers == NPU_WIRE_MAX_BUFFERS || l->buffer_bytes + b->bytes > window ||
+    uint32_t most = npu_hex_batch_buffers(npu_hex_session_hw(l->t->session));
+    l->full = l->n_buffers >= most || l->buffer_bytes + b->bytes > window ||
               (l->n_ops && !b->pinned && l->weight_bytes + b->bytes > l->t->step_bytes);
+    if (l->n_buffers >= most)
+        return npu_fail(err, NPU_REFUSED, "hexagon.slots",
+                        "an op needs more buffers mapped at once than the NPU's %u slots, one of them for a trace",
+                        npu_hex_session_hw(l->t->session)->slots);
     if (l->full)
         return npu_fail(err, NPU_REFUSED, "hexagon.window",
                         "an op needs more buffers at once than the NPU's window of "

@@ -63,6 +63,17 @@ static npu_status check_image(const npu_plan_entry *e, npu_error *err) {
                     e->layer == NPU_NO_LAYER ? -1 : (int)e->layer, npu_role_name(e->role), e->image, kind);
 }
 
+static const char *op_name(const npu_plan_entry *e) {
+    const npu_op_info *op = npu_op_find(e->code);
+    return op ? op->name : "op";
+}
+
+static const char *place_of(const npu_plan_entry *e, char text[32]) {
+    if (e->layer == NPU_NO_LAYER) return "outside the layers";
+    snprintf(text, 32, "layer %u", e->layer);
+    return text;
+}
+
 /* That an op's buffers fit into the window together. Each of its tensors shares a buffer with at most a chunk of others
  * (hexagon_weights.c). */
 static npu_status check_window(const npu_caps *caps, const npu_plan *plan, const npu_plan_entry *e, npu_error *err) {
@@ -72,16 +83,34 @@ static npu_status check_window(const npu_caps *caps, const npu_plan *plan, const
     uint64_t image = npu_hex_ring_bytes(&plan->caps.hw) + npu_hex_arena_bytes(&plan->caps.hw);
     if (need < image) need = image;
     if (need <= window) return NPU_OK;
-    const npu_op_info *op = npu_op_find(e->code);
-    char place[32] = "outside the layers";
-    if (e->layer != NPU_NO_LAYER) snprintf(place, sizeof place, "layer %u", e->layer);
+    char place[32];
     return npu_fail(
         err, NPU_REFUSED, "plan.window",
         "%s%s%s (%s, role %s) needs %llu bytes in the NPU's window at once, which has %llu: %llu of weights, "
         "%llu of state, %llu of compute and i/o, the rest for a trace and for what shares a buffer with them",
-        op ? op->name : "op", e->n_tensors ? " of " : "", e->n_tensors ? e->tensors[0] : "", place,
+        op_name(e), e->n_tensors ? " of " : "", e->n_tensors ? e->tensors[0] : "", place_of(e, place),
         npu_role_name(e->role), (unsigned long long)need, (unsigned long long)window, (unsigned long long)weights,
         (unsigned long long)plan->state_bytes, (unsigned long long)(plan->compute_bytes + plan->io_bytes));
+}
+
+/* What is not weights, of all that one op can touch: state, compute and i/o; of a device of a set also the fences, its
+ * own memory for intermediate results, and the places for what passes between devices (hexagon_split_*.c). */
+static uint32_t other_buffers(const npu_plan *plan) {
+    if (!plan->settings.devices[0]) return 3;
+    return strcmp(plan->settings.split, npu_hex_split_name(NPU_HEX_TENSOR)) != 0 ? 6 : 7;
+}
+
+/* That an op's buffers can be mapped together: each of its tensors may lie in another one, or a part of it. */
+static npu_status check_slots(const npu_caps *caps, const npu_plan *plan, const npu_plan_entry *e, npu_error *err) {
+    uint32_t others = other_buffers(plan), need = others + e->n_tensors;
+    if (need <= npu_hex_batch_buffers(&caps->hw)) return NPU_OK;
+    char place[32];
+    return npu_fail(
+        err, NPU_REFUSED, "plan.slots",
+        "%s%s%s (%s, role %s) may need %u buffers mapped at once, and the NPU has %u slots: %u with weights, "
+        "%u others, one for a trace",
+        op_name(e), e->n_tensors ? " of " : "", e->n_tensors ? e->tensors[0] : "", place_of(e, place),
+        npu_role_name(e->role), need + 1, caps->hw.slots, e->n_tensors, others);
 }
 
 /* Layers in order, as many for each device as can be; ops outside of them go with their neighbours. */
@@ -115,6 +144,7 @@ npu_status npu_hex_check_plan(const npu_caps *caps, const npu_plan *plan, npu_er
         if (!e->on_device) continue;
         NPU_TRY(check_image(e, err));
         NPU_TRY(check_window(caps, plan, e, err));
+        NPU_TRY(check_slots(caps, plan, e, err));
     }
     return NPU_OK;
 }
