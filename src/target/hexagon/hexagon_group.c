@@ -46,11 +46,9 @@ static npu_status check_transport(const npu_hex_target *t, npu_error *err) {
 }
 
 npu_status npu_hex_group_open(npu_hex_target *t, const npu_target_params *params, npu_error *err) {
-    for (uint32_t i = 0; i < t->set.n; i++) {
-        NPU_TRY(npu_hex_session_open_at(&t->driver, params, t->set.at[i], &t->sessions[i], err));
-        if (!i) t->session = t->sessions[0];
-        NPU_TRY(check_same(t, i, err));
-    }
+    NPU_TRY(npu_hex_sessions_open(&t->driver, params, t->set.at, t->set.n, t->sessions, err));
+    t->session = t->sessions[0];
+    for (uint32_t i = 1; i < t->set.n; i++) NPU_TRY(check_same(t, i, err));
     if (t->set.n == 1) return NPU_OK;
     NPU_TRY(check_transport(t, err));
     t->group.next = NPU_FENCE_FIRST;

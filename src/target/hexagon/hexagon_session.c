@@ -4,10 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "target/hexagon/hexagon_program.h"
 #include "target/hexagon/hexagon_session_internal.h"
 
-enum { QUEUE_BYTES = NPU_HEX_DEPTH * 128 + 1024 };
+enum {
+    QUEUE_BYTES = NPU_HEX_DEPTH * 128 + 1024,
+    ECHO_LEAST_US = 500000,
+    ECHO_LEAST_EMULATED_US = 2000000,
+};
+
+static uint64_t now_us(void) {
+    return npu_clock_ns() / 1000;
+}
 
 const npu_hw *npu_hex_session_hw(const npu_hex_session *s) {
     return &s->hw;
@@ -185,22 +194,38 @@ static int stop(npu_hex_session *s) {
     return result;
 }
 
-/* One packet there and back shows that the queue works; it does not on some kernels. It has a tenth of the time that
- * the driver gives an answer: half a second on a device; emulation on a busy machine may take longer. */
-static bool echo(npu_hex_session *s) {
-    uint32_t most_us = (uint32_t)(s->driver->timeout_s * 1e5);
-    npu_wire_request r = {
-        .magic = NPU_WIRE_MAGIC, .version = NPU_WIRE_VERSION, .kind = NPU_WIRE_ECHO, .sequence = ~0ull};
-    npu_wire_response a;
-    uint32_t flags, buffers, bytes = 0;
-    if (s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof r, (const uint8_t *)&r, most_us)) return false;
-    if (s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a, most_us))
-        return false;
-    return bytes == sizeof a && a.magic == NPU_WIRE_MAGIC && a.kind == NPU_WIRE_ECHO && a.sequence == r.sequence &&
-           !a.code;
+/* How long the first packet may take there and back. A queue that does not work is found at every opening, so a tenth
+ * of what an answer may take has to be enough; a short --timeout leaves a device half a second, and emulation on a busy
+ * machine what it needs. */
+static uint64_t echo_limit_us(const npu_hex_session *s) {
+    uint64_t limit = s->timeout_us / 10, least = s->driver->emulated ? ECHO_LEAST_EMULATED_US : ECHO_LEAST_US;
+    if (limit < least) limit = least;
+    return limit < UINT32_MAX ? limit : UINT32_MAX - 1; /* UINT32_MAX is for ever */
 }
 
-/* Once the domain is known. */
+static const npu_wire_request echo_request = {
+    .magic = NPU_WIRE_MAGIC, .version = NPU_WIRE_VERSION, .kind = NPU_WIRE_ECHO, .sequence = ~0ull};
+
+static void send_echo(npu_hex_session *s) {
+    uint64_t limit = echo_limit_us(s);
+    s->echo_until_us = now_us() + limit;
+    s->echo_sent = !s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof echo_request, (const uint8_t *)&echo_request,
+                                              (uint32_t)limit);
+}
+
+/* One packet there and back shows that the queue works; it does not on some kernels. */
+static bool has_echo(npu_hex_session *s) {
+    npu_wire_response a;
+    uint32_t flags, buffers, bytes = 0;
+    uint64_t now = now_us(), left = s->echo_until_us > now ? s->echo_until_us - now : 0;
+    if (!s->echo_sent ||
+        s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a, (uint32_t)left))
+        return false;
+    return bytes == sizeof a && a.magic == NPU_WIRE_MAGIC && a.kind == NPU_WIRE_ECHO &&
+           a.sequence == echo_request.sequence && !a.code;
+}
+
+/* Up to the first packet, once the domain is known. */
 static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     const npu_hex_arch *arch;
     NPU_TRY(npu_hex_device_arch(s->driver, (uint32_t)(NPU_HEX_DOMAIN + s->place.npu), &arch, err));
@@ -212,48 +237,60 @@ static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     uint64_t queue_id;
     make_queue(s, &queue_id);
     int result = start(s, queue_id);
-    if (queue_id && (result || !echo(s))) {
-        npu_log(&s->logger, NPU_LOG_INFO, "hexagon: the packet queue does not answer, plain invokes");
-        result = stop(s);
-        if ((uint32_t)result == STOP_STUCK)
-            return npu_fail(err, NPU_DEVICE_LOST, "hexagon.stuck", "the NPU program neither answers nor stops");
-        if (result) return npu_hex_fail(err, result, "the NPU program ended at its first packet");
-        result = start(s, 0);
-    }
+    if (!result && queue_id) send_echo(s);
+    return result && !queue_id ? npu_hex_fail(err, result, "starting the NPU program") : NPU_OK;
+}
+
+/* Where the packet does not come back, plain invokes. */
+static npu_status choose_transport(npu_hex_session *s, npu_error *err) {
+    if (!s->queue || has_echo(s)) return NPU_OK;
+    npu_log(&s->logger, NPU_LOG_INFO, "hexagon: the packet queue does not answer, plain invokes");
+    int result = stop(s);
+    if ((uint32_t)result == STOP_STUCK)
+        return npu_fail(err, NPU_DEVICE_LOST, "hexagon.stuck", "the NPU program neither answers nor stops");
+    if (result) return npu_hex_fail(err, result, "the NPU program ended at its first packet");
+    result = start(s, 0);
     return result ? npu_hex_fail(err, result, "starting the NPU program") : NPU_OK;
 }
 
-npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_session **out,
-                                npu_error *err) {
-    return npu_hex_session_open_at(driver, params, (npu_hex_place){0, 0}, out, err);
-}
-
-npu_status npu_hex_session_open_at(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_place place,
-                                   npu_hex_session **out, npu_error *err) {
-    *out = NULL;
-    npu_hex_session *s = calloc(1, sizeof *s);
+static npu_status create(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_place place,
+                         npu_hex_session **out, npu_error *err) {
+    npu_hex_session *s = *out = calloc(1, sizeof *s);
     if (!s) return npu_fail(err, NPU_NO_MEMORY, "hexagon.session", "out of memory");
     s->driver = driver;
     s->place = place;
     s->logger = params->logger;
     s->timeout_us = (uint64_t)((params->timeout_s > 0 ? params->timeout_s : driver->timeout_s) * 1e6);
-    npu_status status = find_domain(s, err);
-    if (status == NPU_OK) {
-        s->guard = npu_hex_guard_create(driver, s->domain, s->timeout_us);
-        npu_hex_guard_begin(s->guard);
-        status = s->guard ? bring_up(s, params->trace != NULL, err)
-                          : npu_fail(err, NPU_NO_MEMORY, "hexagon.session", "no thread to guard its calls");
-        npu_hex_guard_end(s->guard);
-        if (npu_hex_guard_has_ended(s->guard))
-            status =
-                npu_fail(err, NPU_TIMEOUT, "hexagon.timeout", "%s did not get ready in time and was ended", s->name);
+    NPU_TRY(find_domain(s, err));
+    s->guard = npu_hex_guard_create(driver, s->domain, s->timeout_us);
+    return s->guard ? NPU_OK : npu_fail(err, NPU_NO_MEMORY, "hexagon.session", "no thread to guard its calls");
+}
+
+/* |status| of what was done since npu_hex_guard_begin, unless that took so long that the process was ended. */
+static npu_status guarded(npu_hex_session *s, npu_status status, npu_error *err) {
+    npu_hex_guard_end(s->guard);
+    if (!npu_hex_guard_has_ended(s->guard)) return status;
+    return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout", "%s did not get ready in time and was ended", s->name);
+}
+
+npu_status npu_hex_sessions_open(const npu_hex_driver *driver, const npu_target_params *params,
+                                 const npu_hex_place *places, uint32_t n, npu_hex_session **out, npu_error *err) {
+    npu_status status = NPU_OK;
+    memset(out, 0, n * sizeof *out);
+    for (uint32_t i = 0; i < n && status == NPU_OK; i++) {
+        status = create(driver, params, places[i], &out[i], err);
+        if (status != NPU_OK) break;
+        npu_hex_guard_begin(out[i]->guard);
+        status = guarded(out[i], bring_up(out[i], params->trace != NULL, err), err);
     }
-    if (status != NPU_OK) {
-        npu_hex_session_close(s);
-        return status;
+    for (uint32_t i = 0; i < n && status == NPU_OK; i++) { /* all packets are under way by now */
+        npu_hex_guard_begin(out[i]->guard);
+        status = guarded(out[i], choose_transport(out[i], err), err);
     }
-    *out = s;
-    return NPU_OK;
+    if (status == NPU_OK) return NPU_OK;
+    npu_hex_sessions_close(out, n);
+    memset(out, 0, n * sizeof *out);
+    return status;
 }
 
 /* Ends the process; its buffers stay. */
@@ -295,6 +332,12 @@ void npu_hex_sessions_close(npu_hex_session *const *sessions, uint32_t n) {
         npu_hex_guard_free(sessions[i]->guard);
         free(sessions[i]);
     }
+}
+
+npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_session **out,
+                                npu_error *err) {
+    const npu_hex_place first = {0, 0};
+    return npu_hex_sessions_open(driver, params, &first, 1, out, err);
 }
 
 void npu_hex_session_close(npu_hex_session *s) {

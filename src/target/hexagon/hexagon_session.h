@@ -42,8 +42,9 @@ typedef struct npu_hex_request {
 /* |params| as for the target. The library is |driver|'s, which must outlive the session. */
 npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_session **out,
                                 npu_error *err);
-npu_status npu_hex_session_open_at(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_place place,
-                                   npu_hex_session **out, npu_error *err);
+/* |n| of them, all or none, at |places|; |out| [n]. */
+npu_status npu_hex_sessions_open(const npu_hex_driver *driver, const npu_target_params *params,
+                                 const npu_hex_place *places, uint32_t n, npu_hex_session **out, npu_error *err);
 void npu_hex_session_close(npu_hex_session *session);
 /* Sessions that share buffers end together: no memory is given back while one of their processes may write to it. */
 void npu_hex_sessions_close(npu_hex_session *const *sessions, uint32_t n);

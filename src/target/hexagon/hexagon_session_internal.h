@@ -18,7 +18,8 @@ struct npu_hex_session {
     bool reserved; /* the library holds a session for us */
     char name[16];
     dspqueue_t queue; /* NULL: plain invokes */
-    uint64_t timeout_us;
+    uint64_t timeout_us, echo_until_us;
+    bool echo_sent;
     uint64_t sent, answered;
     npu_wire_response answers[NPU_HEX_DEPTH]; /* by sequence */
     struct {
