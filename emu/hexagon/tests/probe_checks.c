@@ -30,6 +30,8 @@ static int check_threads(void) {
     atomic_int flag = 0;
     int status = 0;
     qurt_thread_attr_init(&attr);
+    qurt_thread_attr_set_name(&attr, "a name of more than 16 bytes");
+    CHECK(!strcmp(attr.name, "a name of more "));
     qurt_thread_attr_set_stack_size(&attr, 4096);
     qurt_thread_attr_set_priority(&attr, 0);
     CHECK(qurt_thread_create(&thread, &attr, set_flag, &flag) != QURT_EOK);
@@ -105,9 +107,11 @@ static int check_locks(void) {
 }
 
 static atomic_int released;
+static qurt_thread_t releasing;
 
 static int on_release(unsigned int id, void *context) {
     (void)id;
+    releasing = qurt_thread_get_id();
     released = *(int *)context;
     return 0;
 }
@@ -140,6 +144,7 @@ static int check_compute_res(void) {
     CHECK(HAP_compute_res_acquire(&b, 0) == 0 && !released);
     CHECK(HAP_compute_res_acquire(&b, 50000) == 0);
     for (int i = 0; i < 12000 && !released; i++) qurt_sleep(5000);
+    CHECK(releasing != qurt_thread_get_id());
     CHECK(released == 7 && HAP_compute_res_check_release_request(first));
     CHECK(!HAP_compute_res_release_cached(first));
     second = HAP_compute_res_acquire(&b, 1000);

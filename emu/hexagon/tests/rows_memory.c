@@ -58,7 +58,7 @@ static void map_kinds(void) {
 }
 
 static void map_errors(void) {
-    remote_handle64 h;
+    remote_handle64 h, other;
     int fd;
     void *memory = lib.rpcmem_alloc(RPCMEM_HEAP_ID_SYSTEM, RPCMEM_DEFAULT_FLAGS, 4096);
     CHECK(lib.fastrpc_mmap(CDSP, lib.rpcmem_to_fd(memory), memory, 0, 4096, FASTRPC_MAP_FD) != 0); // no process yet
@@ -66,6 +66,11 @@ static void map_errors(void) {
     h = kit_open(0);
     memory = kit_buffer(CDSP, 4096, FASTRPC_MAP_FD, &fd);
     EQUAL(lib.fastrpc_mmap(CDSP, fd, memory, 0, 4096, FASTRPC_MAP_FD), AEE_EALREADY);
+    other = kit_open(1); // another domain has its own
+    EQUAL(lib.fastrpc_mmap(CDSP + 8, fd, memory, 0, 4096, FASTRPC_MAP_FD_DELAYED), 0);
+    EQUAL(lib.fastrpc_mmap(CDSP + 8, fd, memory, 0, 4096, FASTRPC_MAP_FD), AEE_EALREADY);
+    EQUAL(lib.fastrpc_munmap(CDSP + 8, fd, memory, 4096), 0);
+    kit_close(other);
     EQUAL(lib.fastrpc_mmap(CDSP, -1, memory, 0, 4096, FASTRPC_MAP_FD), AEE_EBADPARM);
     EQUAL(lib.fastrpc_mmap(CDSP, fd, memory, 8, 4096, FASTRPC_MAP_FD), AEE_EBADPARM);
     EQUAL(lib.fastrpc_mmap(CDSP, fd, memory, 0, 4096, (enum fastrpc_map_flags)1), AEE_EBADPARM);

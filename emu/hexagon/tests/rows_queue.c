@@ -1,6 +1,7 @@
 // Rows about the packet queue.
 #include "kit.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +91,50 @@ static void full(void) {
     EQUAL(value, 3);
     EQUAL(lib.dspqueue_close(queue), 0);
     kit_close(h);
+}
+
+static void *release_soon(void *handle) {
+    usleep(50000);
+    return (void *)(intptr_t)kit_call(*(remote_handle64 *)handle, PROBE_RELEASE, NULL, NULL);
+}
+
+// A blocked write goes on when the other side reads, not before.
+static void waits_for_room(void) {
+    struct kit_queue q = kit_queue_open(4096, 65536, false);
+    pthread_t thread;
+    void *released;
+    uint32_t words[2] = {PROBE_PACKET_ECHO, 0}, n = 2;
+    int result;
+    EQUAL(kit_send(&q, PROBE_PACKET_HOLD, 0), 0);
+    for (uint64_t left = 1; left;) { // until that is in hand
+        usleep(1000);
+        EQUAL(lib.dspqueue_get_stat(q.queue, DSPQUEUE_STAT_WRITE_QUEUE_PACKETS, &left), 0);
+    }
+    while (!(result = lib.dspqueue_write_noblock(q.queue, 0, 0, NULL, sizeof words, (uint8_t *)words))) n++;
+    EQUAL(result, AEE_EWOULDBLOCK);
+    EQUAL(lib.dspqueue_write(q.queue, 0, 0, NULL, sizeof words, (uint8_t *)words, 20000), AEE_EEXPIRED);
+    pthread_create(&thread, NULL, release_soon, &q.handle);
+    EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 0), 0);
+    pthread_join(thread, &released);
+    EQUAL((intptr_t)released, 0);
+    for (uint32_t i = 0; i < n; i++) EQUAL(kit_receive(&q, words, KIT_PATIENCE_US), 0);
+    EQUAL(kit_receive(&q, words, 0), AEE_EEXPIRED);
+    kit_queue_close(&q);
+}
+
+// What fits into the one need not fit into the other: the program can't write such an answer, and goes on.
+static void own_sizes(void) {
+    static uint8_t message[3000], back[3000];
+    uint32_t flags, count, length, words[2];
+    for (int i = 0; i < 2; i++) {
+        struct kit_queue q = kit_queue_open(i ? 2048 : 8192, i ? 8192 : 2048, false);
+        EQUAL(lib.dspqueue_write(q.queue, 0, 0, NULL, 3000, message, KIT_PATIENCE_US), i ? AEE_EBADPARM : 0);
+        EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 9), 0);
+        EQUAL(kit_receive(&q, words, KIT_PATIENCE_US), 0);
+        EQUAL(words[1], 9); // nothing came before
+        EQUAL(lib.dspqueue_read(q.queue, &flags, 0, &count, NULL, sizeof back, &length, back, 0), AEE_EEXPIRED);
+        kit_queue_close(&q);
+    }
 }
 
 // Limits of one packet, and every fill of a small ring: packets of all sizes through many turns.
@@ -219,6 +264,8 @@ const struct row kit_rows_queue[] = {{"queue: order", round_trips},
                                      {"queue: buffers, addresses, references", buffers},
                                      {"queue: time-outs", times_out},
                                      {"queue: full", full},
+                                     {"queue: a write waits for room", waits_for_room},
+                                     {"queue: each direction has its own size", own_sizes},
                                      {"queue: sizes", sizes},
                                      {"queue: creation", create_errors},
                                      {"queue: import rules and close order", import_rules},
