@@ -17,7 +17,7 @@ typedef struct lanes_format {
     npu_image_format image;
     uint32_t unit_blocks, unit_bytes;
     void (*head)(wunit *u, const wrows *r);
-    void (*block)(wunit *u, const wrows *r, int b, wblock *o);
+    vi (*code)(wunit *u, const wrows *r, int b, int j); /* as the file has it, before any table */
     void (*subs)(const wunit *u, vi s[4], vi m[2]);
 } lanes_format;
 
@@ -61,12 +61,14 @@ NPU_INLINE void store_bits(uint8_t *plane, int bits, int shift, const vi w[8]) {
     }
 }
 
-/* The codes as the file has them, where |block| has looked them up; -0 as 0, of which the values tell no difference. */
-NPU_INLINE void codes_again(const npu_image_format *f, const wunit *u, vi w[8]) {
+/* The codes of block |b|; -0 as 0, of which the values tell no difference. */
+NPU_INLINE void codes_of(const lanes_format *f, wunit *u, const wrows *r, int b, vi w[8]) {
     static const uint8_t no_minus_0[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13, 14, 15};
-    if (f->table == NPU_IMAGE_TABLE_NONE) return;
-    nibbles_split(u->low, w);
-    if (f->table == NPU_IMAGE_TABLE_MXFP4) look_up(no_minus_0, w);
+    NPU_UNROLL
+    for (int j = 0; j < 8; j++) {
+        w[j] = f->code(u, r, b, j);
+        if (f->image.table == NPU_IMAGE_TABLE_MXFP4) w[j] = v_look_up(v_group16(no_minus_0), w[j]);
+    }
 }
 
 NPU_INLINE void store_subs(const lanes_format *f, const wunit *u, uint32_t tile, uint32_t lane, uint8_t *scales,
@@ -138,12 +140,11 @@ NPU_INLINE void lanes_tile(const lanes_format *f, const uint8_t *raw, uint64_t s
             f->head(&u, &r);
             NPU_UNROLL
             for (int b = 0; b < (int)f->unit_blocks; b++) {
-                wblock o;
+                vi w[8];
                 uint32_t at = (tile + (uint32_t)b) * NPU_VECTOR_BYTES;
-                f->block(&u, &r, b, &o);
-                codes_again(image, &u, o.w);
-                store_bits(out + low + at * image->low + row * 4, image->low, 0, o.w);
-                if (image->high) store_bits(out + high + at * image->high + row * 4, image->high, image->low, o.w);
+                codes_of(f, &u, &r, b, w);
+                store_bits(out + low + at * image->low + row * 4, image->low, 0, w);
+                if (image->high) store_bits(out + high + at * image->high + row * 4, image->high, image->low, w);
             }
             if (f->subs) store_subs(f, &u, tile, row * 4, scales, minima);
         }
@@ -151,19 +152,19 @@ NPU_INLINE void lanes_tile(const lanes_format *f, const uint8_t *raw, uint64_t s
 }
 
 /* What the formats have beside wire's tables. */
-#define UNPACK_Q4_0   no_head, block_q4_0, NULL
-#define UNPACK_Q4_1   no_head, block_q4_1, NULL
-#define UNPACK_Q5_0   no_head, block_q5_0, NULL
-#define UNPACK_Q5_1   no_head, block_q5_1, NULL
-#define UNPACK_Q8_0   no_head, block_q8_0, NULL
-#define UNPACK_IQ4_NL no_head, block_iq4_nl, NULL
-#define UNPACK_MXFP4  no_head, block_mxfp4, NULL
-#define UNPACK_Q4_K   head_q4_k, block_q4_k, subs_q4_k
-#define UNPACK_Q5_K   head_q5_k, block_q5_k, subs_q4_k
-#define UNPACK_IQ4_XS head_iq4_xs, block_iq4_xs, subs_iq4_xs
-#define UNPACK_Q2_K   head_q2_k, block_q2_k, subs_q2_k
-#define UNPACK_Q3_K   head_q3_k, block_q3_k, subs_16
-#define UNPACK_Q6_K   head_q6_k, block_q6_k, subs_16
+#define UNPACK_Q4_0   no_head, code_q4_0, NULL
+#define UNPACK_Q4_1   no_head, code_q4_1, NULL
+#define UNPACK_Q5_0   no_head, code_q5_0, NULL
+#define UNPACK_Q5_1   no_head, code_q5_1, NULL
+#define UNPACK_Q8_0   no_head, code_q8_0, NULL
+#define UNPACK_IQ4_NL no_head, code_q4_0, NULL
+#define UNPACK_MXFP4  no_head, index_mxfp4, NULL
+#define UNPACK_Q4_K   head_q4_k, code_q4_k, subs_q4_k
+#define UNPACK_Q5_K   head_q4_k, code_q5_k, subs_q4_k
+#define UNPACK_IQ4_XS head_iq4_xs, index_iq4_xs, subs_iq4_xs
+#define UNPACK_Q2_K   head_q2_k, code_q2_k, subs_q2_k
+#define UNPACK_Q3_K   head_q3_k, code_q3_k, subs_16
+#define UNPACK_Q6_K   head_q6_k, code_q6_k, subs_16
 
 enum {
 #define NPU_FORMAT(NAME, code, name, values, bytes, group, flags) \

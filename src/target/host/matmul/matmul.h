@@ -12,13 +12,14 @@
 #include "target/host/host_op.h"
 
 /* 32 activations as §5 has them. |n|, |n_low| and |n_high| are what a sum starts at when codes are stored as c + 128:
- * -128 times the sum of all 32, the first and the last 16 values. */
+ * -128 times the sum of all 32, the first and the last 16 values. |start16|, of the AVX2 kernels alone: -32 times the
+ * sums of values 4j, 4j + 1 and of 4j + 2, 4j + 3, of the first and of the last 16 values. */
 typedef struct npu_mm_act {
     int8_t q[32];
     float d, s;
     int32_t n, n_low, n_high;
     int16_t b0, b1;
-    int32_t reserved[2];
+    int16_t start16[4];
 } npu_mm_act;
 
 _Static_assert(sizeof(npu_mm_act) == 64, "one cache line");
@@ -75,7 +76,7 @@ typedef struct npu_mm_kernels {
 extern const npu_host_packing npu_host_mul_mat_packing;
 
 /* Names the order above; test matmul_layout holds it against the bytes. */
-#define NPU_MM_LAYOUT "host strips 1"
+#define NPU_MM_LAYOUT "host strips 2"
 
 /* The driver: one call of an op on one thread of the pool. */
 npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels, npu_error *err);

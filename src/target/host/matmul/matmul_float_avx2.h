@@ -7,12 +7,6 @@
 
 #include "target/host/matmul/matmul_float.h"
 
-static int32_t sum8(__m256i v) {
-    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
-    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));
-    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xB1)));
-}
-
 /* numerics.md §5. No clamp: |x * id| <= 127 * (1 + 2^-22), which rounds to 127 at most. */
 static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
     const __m256i no_sign = _mm256_set1_epi32(0x7FFFFFFF);
@@ -34,8 +28,14 @@ static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
         __m256i low = _mm256_packs_epi32(q[0], q[1]), high = _mm256_packs_epi32(q[2], q[3]);
         __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7); /* undoes what packing does to the halves */
         _mm256_storeu_si256((__m256i *)a->q, _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order));
-        int32_t b0 = sum8(_mm256_add_epi32(q[0], q[1])), b1 = sum8(_mm256_add_epi32(q[2], q[3]));
-        end_act(a, amax, b0, b1);
+        /* Words of |pairs|: sums of two neighbours, from values 0, 2, 8, 10, 4, 6, 12, 14 of a half on. */
+        __m256i pairs = _mm256_permute4x64_epi64(_mm256_hadd_epi16(low, high), 0xD8);
+        pairs = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, 0x4E));
+        pairs = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, 0xB1));
+        int16_t p[4] = {(int16_t)_mm256_extract_epi16(pairs, 0), (int16_t)_mm256_extract_epi16(pairs, 1),
+                        (int16_t)_mm256_extract_epi16(pairs, 8), (int16_t)_mm256_extract_epi16(pairs, 9)};
+        end_act(a, amax, p[0] + p[1], p[2] + p[3]);
+        for (int i = 0; i < 4; i++) a->start16[i] = (int16_t)(-32 * p[i]);
     }
 }
 

@@ -9,23 +9,23 @@
 #include "target/host/matmul/matmul_unpack_k.h"
 #include "wire/format.h"
 
-#define MM_FORMATS(X)                                       \
-    X(Q4_0, q4_0, KIND_PLAIN, 8, 15, 1, 18, no_head)        \
-    X(Q4_1, q4_1, KIND_MIN, 0, 15, 1, 20, no_head)          \
-    X(Q5_0, q5_0, KIND_PLAIN, 16, 31, 1, 22, no_head)       \
-    X(Q5_1, q5_1, KIND_MIN, 0, 31, 1, 24, no_head)          \
-    X(Q8_0, q8_0, KIND_PLAIN, 128, 255, 1, 34, no_head)     \
-    X(IQ4_NL, iq4_nl, KIND_PLAIN, 128, 241, 1, 18, no_head) \
-    X(MXFP4, mxfp4, KIND_PLAIN, 16, 28, 1, 17, no_head)     \
-    X(Q2_K, q2_k, KIND_PAIR_MIN, 0, 3, 8, 84, head_q2_k)    \
-    X(Q3_K, q3_k, KIND_PAIR, 4, 7, 8, 110, head_q3_k)       \
-    X(Q4_K, q4_k, KIND_MIN, 0, 15, 8, 144, head_q4_k)       \
-    X(Q5_K, q5_k, KIND_MIN, 0, 31, 8, 176, head_q5_k)       \
-    X(Q6_K, q6_k, KIND_TWO, 32, 63, 8, 210, head_q6_k)      \
-    X(IQ4_XS, iq4_xs, KIND_PLAIN, 128, 241, 8, 136, head_iq4_xs)
+#define MM_FORMATS(X)                                                    \
+    X(Q4_0, q4_0, KIND_PLAIN, 8, 15, 1, 18, no_head, scales_half)        \
+    X(Q4_1, q4_1, KIND_MIN, 0, 15, 1, 20, no_head, scales_half_min)      \
+    X(Q5_0, q5_0, KIND_PLAIN, 16, 31, 1, 22, no_head, scales_half)       \
+    X(Q5_1, q5_1, KIND_MIN, 0, 31, 1, 24, no_head, scales_half_min)      \
+    X(Q8_0, q8_0, KIND_PLAIN, 128, 255, 1, 34, no_head, scales_half)     \
+    X(IQ4_NL, iq4_nl, KIND_PLAIN, 128, 241, 1, 18, no_head, scales_half) \
+    X(MXFP4, mxfp4, KIND_PLAIN, 16, 28, 1, 17, no_head, scales_mxfp4)    \
+    X(Q2_K, q2_k, KIND_PAIR_MIN, 0, 3, 8, 84, head_q2_k, scales_q2_k)    \
+    X(Q3_K, q3_k, KIND_PAIR, 4, 7, 8, 110, head_q3_k, scales_q3_k)       \
+    X(Q4_K, q4_k, KIND_MIN, 0, 15, 8, 144, head_q4_k, scales_q4_k)       \
+    X(Q5_K, q5_k, KIND_MIN, 0, 31, 8, 176, head_q4_k, scales_q4_k)       \
+    X(Q6_K, q6_k, KIND_TWO, 32, 63, 8, 210, head_q6_k, scales_q6_k)      \
+    X(IQ4_XS, iq4_xs, KIND_PLAIN, 128, 241, 8, 136, head_iq4_xs, scales_iq4_xs)
 
-#define MM_CONSTANT(type, name, kind, offset, top, blocks, bytes, head) \
-    static const wformat name = {kind, offset, top, blocks, bytes, head, block_##name};
+#define MM_CONSTANT(type, name, kind, offset, top, blocks, bytes, head, scales) \
+    static const wformat name = {kind, offset, top, blocks, bytes, head, scales, code_##name};
 MM_FORMATS(MM_CONSTANT)
 
 #define MM_INSTANCE(type, name, ...)                                                              \

@@ -23,8 +23,16 @@ typedef struct wformat {
     int top;    /* the largest code as it is stored */
     uint32_t unit_blocks, unit_bytes;
     void (*head)(wunit *u, const wrows *r);
-    void (*block)(wunit *u, const wrows *r, int b, wblock *o);
+    void (*scales)(wunit *u, const wrows *r, int b, wblock *o);
+    vi (*code)(wunit *u, const wrows *r, int b, int j);
 } wformat;
+
+/* Block |b| with its codes. */
+NPU_INLINE void block_of(const wformat *f, wunit *u, const wrows *r, int b, wblock *o) {
+    f->scales(u, r, b, o);
+    NPU_UNROLL
+    for (int j = 0; j < 8; j++) o->w[j] = f->code(u, r, b, j);
+}
 
 NPU_INLINE vi broadcast4(const void *p) {
     int32_t v;
@@ -100,47 +108,73 @@ NPU_INLINE int has_scales(const wformat *f) {
     return f->kind == KIND_TWO || f->kind == KIND_PAIR || f->kind == KIND_PAIR_MIN;
 }
 
-/* The scales of the first and the last 16 values, in both halves of each lane, and -offset times both as a pair. */
-NPU_INLINE void spread_scales(const wformat *f, const wblock *o, vi *sc) {
-    vi both = f->kind == KIND_TWO ? v_pair(o->sc0, o->sc1) : o->sc, second = v_srl32(both, 16);
-    sc[0] = v_pair(both, both);
-    sc[1] = v_pair(second, second);
-    sc[2] = f->offset ? v_mul16(both, v_set16(-f->offset)) : v_zero();
+/* The scales of the first and the last 16 values, each in both halves of its lane. */
+NPU_INLINE void spread_scales(const wblock *o, vi *sc) {
+    sc[0] = v_look_up(o->sc, v_group(0x0D0C0D0C, 0x09080908, 0x05040504, 0x01000100));
+    sc[1] = v_look_up(o->sc, v_group(0x0F0E0F0E, 0x0B0A0B0A, 0x07060706, 0x03020302));
 }
 
-/* Codes |first| … of each of |sides| blocks, |quads| x 4 of them, with as many activations; times |factor| (one for
- * each half of a lane), added to |sum|. */
-NPU_INLINE void dot_lanes(const wformat *f, const wblock *o, int sides, int first, int quads, const int8_t *q,
-                          vi (*sc)[3], vi *sum) {
-    const int most = together(f), step = most < quads ? most : quads;
+/* What the sums of the first (|half| 0) or the last 16 values start at, for the halves of a lane, where they then fit
+ * 16 bits: sums on the way may not, but wrap around and back. */
+NPU_INLINE vi start16_of(const wformat *f, const npu_mm_act *a, int half) {
+    vi start = broadcast4(a->start16 + 2 * half);
+    return f->offset == 32 ? start : v_sra16(start, 5 - __builtin_ctz((unsigned)f->offset));
+}
+
+NPU_INLINE vi pairs_of(const wformat *f, vi w, vi x) {
+    return is_signed(f) ? v_pairs_signed(v_xor(w, v_set8(0x80)), x) : v_pairs(w, x);
+}
+
+/* Sums of block |b| of each of |sides|, with a scale for each 16 values. */
+NPU_INLINE void scaled_sums(const wformat *f, wunit *u, const wrows *r, int b, const wblock *o, int sides,
+                            const npu_mm_act *a, vi *sum) {
+    vi sc[STREAM_SIDES][2], pairs[STREAM_SIDES];
+    NPU_UNROLL
+    for (int g = 0; g < sides; g++) spread_scales(&o[g], sc[g]);
+    NPU_UNROLL
+    for (int j = 0; j < 8; j++) {
+        vi x = broadcast4(a->q + 4 * j);
+        if (j % 4 == 0 && f->offset) pairs[0] = start16_of(f, a, j / 4);
+        NPU_UNROLL
+        for (int g = sides - 1; g >= 0; g--) {
+            vi product = pairs_of(f, f->code(&u[g], &r[g], b, j), x);
+            pairs[g] = j % 4 ? v_add16(pairs[g], product) : f->offset ? v_add16(pairs[0], product) : product;
+            if (j % 4 < 3) continue;
+            vi part = v_dot16(pairs[g], sc[g][j / 4]);
+            sum[g] = j < 4 ? part : v_add32(sum[g], part);
+        }
+    }
+}
+
+/* The same with one scale a block. Two codes of a byte follow each other. */
+NPU_INLINE void plain_sums(const wformat *f, wunit *u, const wrows *r, int b, int sides, const npu_mm_act *a, vi *sum) {
     vi pairs[STREAM_SIDES];
     NPU_UNROLL
-    for (int j = first; j < first + quads; j++) {
-        vi x = broadcast4(q + 4 * j);
+    for (int g = 0; g < sides; g++) sum[g] = start_of(&a->n, is_signed(f) ? 0 : f->offset);
+    NPU_UNROLL
+    for (int i = 0; i < 8; i++) {
+        const int j = i / 2 + i % 2 * 4;
+        vi x = broadcast4(a->q + 4 * j);
         NPU_UNROLL
         for (int g = 0; g < sides; g++) {
-            vi w = o[g].w[j];
-            vi product = is_signed(f) ? v_pairs_signed(v_xor(w, v_set8(0x80)), x) : v_pairs(w, x);
-            pairs[g] = j % step == 0 ? product : v_add16(pairs[g], product);
-            if ((j + 1) % step) continue;
-            sum[g] = v_add32(sum[g], v_dot16(pairs[g], has_scales(f) ? sc[g][first / 4] : v_set16(1)));
+            vi product = pairs_of(f, f->code(&u[g], &r[g], b, j), x);
+            pairs[g] = i % together(f) ? v_add16(pairs[g], product) : product;
+            if ((i + 1) % together(f) == 0) sum[g] = v_add32(sum[g], v_dot16(pairs[g], v_set16(1)));
         }
     }
 }
 
-NPU_INLINE void block_sums(const wformat *f, const wblock *o, int sides, const npu_mm_act *a, vi *sum) {
-    vi sc[STREAM_SIDES][3];
+/* The scales of block |b| of each of |sides| in |o|, its integer sums in |sum|. Codes are unpacked one register at a
+ * time: those of a block and more sides do not fit the registers. */
+NPU_INLINE void block_sums(const wformat *f, wunit *u, const wrows *r, int b, int sides, const npu_mm_act *a, wblock *o,
+                           vi *sum) {
     NPU_UNROLL
-    for (int g = 0; g < sides; g++) {
-        if (!has_scales(f)) {
-            sum[g] = start_of(&a->n, is_signed(f) ? 0 : f->offset);
-            continue;
-        }
-        spread_scales(f, &o[g], sc[g]);
-        sum[g] = f->offset ? v_dot16(sc[g][2], broadcast4(&a->b0)) : v_zero();
+    for (int g = 0; g < sides; g++) f->scales(&u[g], &r[g], b, &o[g]);
+    if (has_scales(f)) {
+        scaled_sums(f, u, r, b, o, sides, a, sum);
+    } else {
+        plain_sums(f, u, r, b, sides, a, sum);
     }
-    dot_lanes(f, o, sides, 0, has_scales(f) ? 4 : 8, a->q, sc, sum);
-    if (has_scales(f)) dot_lanes(f, o, sides, 4, 4, a->q, sc, sum);
 }
 #else
 /* Products of 16 values of a block in lanes with 16 activations, added to |sum|. */
@@ -171,9 +205,13 @@ NPU_INLINE vi block_sum_lanes(const wformat *f, const wblock *o, const npu_mm_ac
     return v_dot16(v_pair(low, high), o->sc);
 }
 
-NPU_INLINE void block_sums(const wformat *f, const wblock *o, int sides, const npu_mm_act *a, vi *sum) {
+NPU_INLINE void block_sums(const wformat *f, wunit *u, const wrows *r, int b, int sides, const npu_mm_act *a, wblock *o,
+                           vi *sum) {
     NPU_UNROLL
-    for (int g = 0; g < sides; g++) sum[g] = block_sum_lanes(f, &o[g], a);
+    for (int g = 0; g < sides; g++) {
+        block_of(f, &u[g], &r[g], b, &o[g]);
+        sum[g] = block_sum_lanes(f, &o[g], a);
+    }
 }
 #endif
 
@@ -186,21 +224,6 @@ NPU_INLINE vf scaled(const wformat *f, const wblock *o, const npu_mm_act *a, vi 
         vi mins = v_dot16(o->mn, broadcast4(&a->b0));
         acc = v_fma(v_mulf(o->min, d), v_float(mins), acc);
     }
-    return acc;
-}
-
-/* Adds a block of each side, in lanes, to the sums of their rows. */
-NPU_INLINE void step_lanes(const wformat *f, const wblock *o, int sides, const npu_mm_act *a, vf *acc) {
-    vi sum[STREAM_SIDES];
-    block_sums(f, o, sides, a, sum);
-    NPU_UNROLL
-    for (int g = 0; g < sides; g++) acc[g] = scaled(f, &o[g], a, sum[g], acc[g]);
-}
-
-/* Adds a block, in lanes or in quads. */
-NPU_INLINE vf step(const wformat *f, const wblock *o, const npu_mm_act *a, int lanes, vf acc) {
-    if (!lanes) return scaled(f, o, a, block_sum(f, o, a), acc);
-    step_lanes(f, o, 1, a, &acc);
     return acc;
 }
 
@@ -249,51 +272,49 @@ NPU_INLINE wrows packed_rows(const wformat *f, const npu_mm_task *task, uint32_t
     return packed_at(task->packed + n / NPU_MM_PACK_ROWS * strip, n % NPU_MM_PACK_ROWS);
 }
 
-/* A unit of |sides| vectors of rows. */
-NPU_INLINE void stream_unit(const wformat *f, const wrows *r, int sides, const npu_mm_act *a, vf *acc) {
+/* The unit at |p| of STREAM_SIDES vectors of rows, from the |first| of its rows on, whose sums are |acc|. What comes
+ * later is asked for: rows lie in the order in which they are read, but what reads ahead by itself stops at the end of
+ * a page. */
+NPU_INLINE void stream_unit(const wformat *f, const uint8_t *p, uint32_t first, const npu_mm_act *a, vf *acc) {
+    const uint32_t block_bytes = NPU_MM_PACK_ROWS * f->unit_bytes / f->unit_blocks;
     wunit u[STREAM_SIDES];
+    wrows r[STREAM_SIDES];
     NPU_UNROLL
-    for (int g = 0; g < sides; g++) {
+    for (uint32_t g = 0; g < STREAM_SIDES; g++) {
+        r[g] = packed_at(p, first + g * LANES);
         u[g].quads = 0;
         f->head(&u[g], &r[g]);
     }
     NPU_UNROLL
-    for (int b = 0; b < (int)f->unit_blocks; b++, a++) {
+    for (uint32_t b = 0; b < f->unit_blocks; b++, a++) {
         wblock o[STREAM_SIDES];
+        vi sum[STREAM_SIDES];
         NPU_UNROLL
-        for (int g = 0; g < sides; g++) f->block(&u[g], &r[g], b, &o[g]);
-        step_lanes(f, o, sides, a, acc);
+        for (uint32_t at = (b * block_bytes + 63) / 64 * 64; at < (b + 1) * block_bytes; at += 64)
+            __builtin_prefetch(p + NEAR_BYTES + at, 0, 3);
+        block_sums(f, u, r, (int)b, STREAM_SIDES, a, o, sum);
+        __asm__("" : "+r"(p)); /* else compilers keep what a later block reads again */
+        NPU_UNROLL
+        for (int g = 0; g < STREAM_SIDES; g++) {
+            acc[g] = scaled(f, &o[g], a, sum[g], acc[g]);
+            r[g].p[0] = p;
+        }
     }
 }
 
-/* One activation row, packed weights: they lie in the order in which they are read, but what reads ahead by itself
- * stops at the end of a page. STREAM_SIDES vectors of rows go along together: a pass over the strip for each would wait
- * for memory in the first and leave it idle in the others. Units of many blocks fill the registers, so that there the
- * vectors take turns. */
+/* One activation row, packed weights. STREAM_SIDES vectors of rows go along together: a pass over the strip for each
+ * would wait for memory in the first and leave it idle in the others. */
 NPU_INLINE void stream_packed(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1) {
-    const uint32_t units = task->blocks / f->unit_blocks, sides = f->unit_blocks == 1 ? STREAM_SIDES : 1;
     for (uint32_t n = n0; n < n1; n += STREAM_SIDES * LANES) {
         const uint32_t first = STREAM_SIDES * LANES == NPU_MM_PACK_ROWS ? 0 : n % NPU_MM_PACK_ROWS;
+        const uint8_t *p = packed_rows(f, task, n).p[0];
         const npu_mm_act *a = task->acts;
-        wrows r[STREAM_SIDES];
         vf acc[STREAM_SIDES];
         NPU_UNROLL
-        for (uint32_t g = 0; g < STREAM_SIDES; g++) {
-            r[g] = packed_rows(f, task, n + g * LANES);
-            acc[g] = v_zerof();
-        }
-        for (uint32_t i = 0; i < units; i++, a += f->unit_blocks) {
-            for (uint32_t at = 0; at < NPU_MM_PACK_ROWS * f->unit_bytes; at += 64)
-                __builtin_prefetch(r[0].p[0] + NEAR_BYTES + at, 0, 3);
-            for (uint32_t g = 0; sides == 1 && g < STREAM_SIDES; g++) {
-                wrows one = packed_at(r[0].p[0], first + g * LANES);
-                vf sum = acc[g];
-                stream_unit(f, &one, 1, a, &sum);
-                acc[g] = sum;
-            }
-            if (sides > 1) stream_unit(f, r, (int)sides, a, acc);
-            NPU_UNROLL
-            for (int g = 0; g < STREAM_SIDES; g++) r[g].p[0] += NPU_MM_PACK_ROWS * f->unit_bytes;
+        for (uint32_t g = 0; g < STREAM_SIDES; g++) acc[g] = v_zerof();
+        for (uint32_t i = 0; i < task->blocks; i += f->unit_blocks, a += f->unit_blocks) {
+            stream_unit(f, p, first, a, acc);
+            p += NPU_MM_PACK_ROWS * f->unit_bytes;
         }
         for (uint32_t g = 0, at = n; g < STREAM_SIDES && at < n1; g++, at += LANES) {
             uint32_t count = n1 - at < LANES ? n1 - at : LANES;
@@ -324,8 +345,8 @@ NPU_INLINE void stream_rows(const wformat *f, const npu_mm_task *task, uint32_t 
             for (int b = 0; b < (int)f->unit_blocks; b++, a++) {
                 wblock o;
                 read_ahead(&ahead, LANES * f->unit_bytes / f->unit_blocks);
-                f->block(&u, &r, b, &o);
-                acc = step(f, &o, a, 0, acc);
+                block_of(f, &u, &r, b, &o);
+                acc = scaled(f, &o, a, block_sum(f, &o, a), acc);
             }
         }
         if (task->bias) acc = v_addf(acc, v_loadf(task->bias + n, count));
@@ -350,7 +371,7 @@ NPU_INLINE void unpack_units(const wformat *f, wrows *r, uint32_t here, const ui
         if (!r->packed) prefetch(next, LANES * f->unit_bytes);
         f->head(&u, r);
         NPU_UNROLL
-        for (int b = 0; b < (int)f->unit_blocks; b++) f->block(&u, r, b, v++);
+        for (int b = 0; b < (int)f->unit_blocks; b++) block_of(f, &u, r, b, v++);
         if (r->packed) {
             r->p[0] += NPU_MM_PACK_ROWS * f->unit_bytes;
         } else {
@@ -362,14 +383,17 @@ NPU_INLINE void unpack_units(const wformat *f, wrows *r, uint32_t here, const ui
 /* LANES weight rows in |r|, |count| of them real, from row |n| on, against all activation rows. */
 NPU_INLINE void panel_strip(const wformat *f, const npu_mm_task *task, uint32_t n, uint32_t count, wrows r,
                             const uint8_t *next, wblock *v) {
-    const uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks, lanes = (uint32_t)r.packed;
+    const uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks;
     for (uint32_t i = 0; i < units; i += chunk) {
         uint32_t here = units - i < chunk ? units - i : chunk;
         unpack_units(f, &r, here, next + (uint64_t)i * LANES * f->unit_bytes, v);
         for (uint32_t m = 0; m < task->rows; m++) {
             const npu_mm_act *a = task->acts + (uint64_t)m * task->blocks + i * f->unit_blocks;
             vf acc = i ? v_loadf(task->y[m] + n, count) : v_zerof();
-            for (uint32_t b = 0; b < here * f->unit_blocks; b++) acc = step(f, &v[b], &a[b], (int)lanes, acc);
+            for (uint32_t b = 0; b < here * f->unit_blocks; b++) {
+                vi sum = r.packed ? block_sum_lanes(f, &v[b], &a[b]) : block_sum(f, &v[b], &a[b]);
+                acc = scaled(f, &v[b], &a[b], sum, acc);
+            }
             if (i + here == units && task->bias) acc = v_addf(acc, v_loadf(task->bias + n, count));
             v_storef(task->y[m] + n, acc, count);
         }

@@ -38,9 +38,9 @@ static void layout_name_stands_for_bytes(void **state) {
     uint64_t all[64] = {0};
     const npu_format *f;
     for (uint32_t i = 0; i < 64 && (f = npu_format_at(i)); i++) all[i] = packed_hash(f);
-    assert_string_equal(NPU_MM_LAYOUT, "host strips 1");
+    assert_string_equal(NPU_MM_LAYOUT, "host strips 2");
     assert_string_equal(npu_host_mul_mat_packing.layout, NPU_MM_LAYOUT);
-    assert_int_equal(npu_cache_hash64(all, sizeof all), 0x6f674b750ab57cd4ull);
+    assert_int_equal(npu_cache_hash64(all, sizeof all), 0x22233a3b3046f990ull);
 }
 
 int main(void) {

@@ -11,7 +11,7 @@ typedef struct run {
     uint8_t at, bytes;
 } run;
 
-enum { MAX_RUNS = 5 };
+enum { MAX_RUNS = 2, MAX_UNIT = 256 };
 
 /* The order in which the kernels read a unit: a stream of ascending addresses is what makes a machine read ahead. */
 static const run runs[NPU_TYPE_LIMIT][MAX_RUNS] = {
@@ -26,7 +26,7 @@ static const run runs[NPU_TYPE_LIMIT][MAX_RUNS] = {
     [NPU_TYPE_Q3_K] = {{96, 14}, {0, 96}}, /* scales, d; third bits, pairs */
     [NPU_TYPE_Q4_K] = {{0, 144}},
     [NPU_TYPE_Q5_K] = {{0, 176}},
-    [NPU_TYPE_Q6_K] = {{192, 18}, {0, 64}, {128, 32}, {64, 64}, {160, 32}}, /* scales, d; low, top of each half */
+    [NPU_TYPE_Q6_K] = {{192, 18}, {0, 192}}, /* scales, d; codes, of another code (q6_k below) */
     [NPU_TYPE_IQ4_XS] = {{0, 136}},
 };
 
@@ -51,6 +51,24 @@ static void words(const uint8_t *const *rows, uint32_t count, uint64_t at, uint8
     }
 }
 
+/* Codes of 6 bits as kernels unpack them soonest: of each 32 bytes of a half's 96, the low 6 bits are the codes of one
+ * of its blocks, and the top bits those of the fourth block. */
+static void q6_k(const uint8_t *unit, uint8_t *to) {
+    memcpy(to + 192, unit + 192, 18);
+    for (int half = 0; half < 2; half++, to += 96) {
+        const uint8_t *low = unit + 64 * half, *top = unit + 128 + 32 * half;
+        for (int i = 0; i < 32; i++) {
+            uint8_t fourth = (uint8_t)(low[32 + i] >> 4 | top[i] >> 6 << 4);
+            to[i] = (uint8_t)((low[i] & 15) | (top[i] & 3) << 4 | fourth << 6);
+            to[32 + i] = (uint8_t)((low[32 + i] & 15) | (top[i] >> 2 & 3) << 4 | fourth >> 2 << 6);
+            to[64 + i] = (uint8_t)(low[i] >> 4 | (top[i] >> 4 & 3) << 4 | fourth >> 4 << 6);
+        }
+    }
+}
+
+/* What a unit becomes before its bytes are put in order; no entry = as it is. */
+static void (*const recoded[NPU_TYPE_LIMIT])(const uint8_t *unit, uint8_t *to) = {[NPU_TYPE_Q6_K] = q6_k};
+
 /* The unit at |at| of each row. */
 static uint8_t *pack_unit(const run *order, const uint8_t *const *rows, uint32_t count, uint64_t at, uint8_t *to) {
     for (int i = 0; i < MAX_RUNS && order[i].bytes; i++) {
@@ -72,7 +90,16 @@ static void pack(const npu_tensor *w, const uint8_t *data, uint64_t first, uint6
         uint64_t n = strip * NPU_MM_PACK_ROWS;
         uint32_t count = w->ne[1] - n < NPU_MM_PACK_ROWS ? (uint32_t)(w->ne[1] - n) : NPU_MM_PACK_ROWS;
         for (uint32_t j = 0; j < count; j++) rows[j] = data + (n + j) * w->nb[1];
-        for (uint64_t at = 0; at < row_bytes; at += f->block_bytes) to = pack_unit(runs[w->type], rows, count, at, to);
+        for (uint64_t at = 0; at < row_bytes; at += f->block_bytes) {
+            uint8_t units[NPU_MM_PACK_ROWS][MAX_UNIT];
+            const uint8_t *fresh[NPU_MM_PACK_ROWS];
+            for (uint32_t j = 0; recoded[w->type] && j < count; j++) {
+                recoded[w->type](rows[j] + at, units[j]);
+                fresh[j] = units[j];
+            }
+            to = recoded[w->type] ? pack_unit(runs[w->type], fresh, count, 0, to)
+                                  : pack_unit(runs[w->type], rows, count, at, to);
+        }
     }
 }
 

@@ -14,17 +14,14 @@ enum { STRIP = NPU_MM_PACK_ROWS, SIDES = STRIP / LANES, MAX_COLUMNS = 3 };
 
 /* A block of LANES rows in a panel: codes[8], |codes|[8] when they are signed, scale, then by kind: min, or what
  * |tile_scales| names. */
-enum { SC0, SC1, SC_START, MIN2, MN, N_SCALES };
+enum { SC0, SC1, MIN2, MN, N_SCALES };
 
 NPU_INLINE int at_scale(const wformat *f) {
     return is_signed(f) ? 16 : 8;
 }
 
 NPU_INLINE int vectors_of(const wformat *f) {
-    int after = f->kind == KIND_PLAIN      ? 0
-                : f->kind == KIND_MIN      ? 1
-                : f->kind == KIND_PAIR_MIN ? N_SCALES
-                                           : SC_START + 1;
+    int after = f->kind == KIND_PLAIN ? 0 : f->kind == KIND_MIN ? 1 : f->kind == KIND_PAIR_MIN ? N_SCALES : SC1 + 1;
     return at_scale(f) + 1 + after;
 }
 
@@ -37,7 +34,7 @@ NPU_INLINE void put_block(const wformat *f, const wblock *o, vi *v) {
     *v++ = v_as_int(o->scale);
     if (f->kind == KIND_MIN) *v = v_as_int(o->min);
     if (!has_scales(f)) return;
-    spread_scales(f, o, v);
+    spread_scales(o, v);
     if (f->kind != KIND_PAIR_MIN) return;
     v[MIN2] = v_as_int(o->min);
     v[MN] = o->mn;
@@ -51,7 +48,7 @@ NPU_INLINE void unpack_unit(const wformat *f, const wrows *r, vi *to) {
     NPU_UNROLL
     for (int b = 0; b < (int)f->unit_blocks; b++, to += SIDES * vectors_of(f)) {
         wblock o;
-        f->block(&u, r, b, &o);
+        block_of(f, &u, r, b, &o);
         put_block(f, &o, to);
     }
 }
@@ -68,61 +65,58 @@ typedef struct mm_tile {
     const float *bias; /* not NULL: the last blocks of a row; add it */
 } mm_tile;
 
-/* Products of |quads| x 4 codes of both sides with all columns, times |factor| (one for each half of a word), to |sum|,
- * or added to what is there. */
-NPU_INLINE void dots(const wformat *f, const vi *const w[SIDES], const int8_t *q, uint64_t q_stride, int columns,
-                     int quads, const vi factor[SIDES], int more, vi sum[SIDES][MAX_COLUMNS]) {
-    const int most = together(f), step = most < quads ? most : quads;
+/* Products of |quads| x 4 codes of both sides with all columns, |step| of them added in 16 bits, times |factor| (one
+ * for each half of a word), to |sum|, or added to what is there. |half|: of the codes with scales, 0 or 1. */
+NPU_INLINE void dots(const wformat *f, const vi *const w[SIDES], const npu_mm_act *a, uint64_t a_stride, int columns,
+                     int half, int quads, int step, const vi factor[SIDES], vi sum[SIDES][MAX_COLUMNS]) {
+    const int starts = has_scales(f) && f->offset;
     NPU_UNROLL
     for (int first = 0; first < quads; first += step) {
         vi pairs[SIDES][MAX_COLUMNS];
+        for (int c = 0; starts && c < columns; c++) pairs[0][c] = start16_of(f, &a[(uint64_t)c * a_stride], half);
         NPU_UNROLL
         for (int j = first; j < first + step; j++) {
             vi code[SIDES];
             NPU_UNROLL
-            for (int g = 0; g < SIDES; g++) code[g] = v_hold(w[g][j]);
+            for (int g = 0; g < SIDES; g++) code[g] = v_hold(w[g][4 * half + j]);
             NPU_UNROLL
             for (int c = 0; c < columns; c++) {
-                vi x = broadcast4(q + c * q_stride + 4 * j);
+                vi x = broadcast4(a[(uint64_t)c * a_stride].q + 16 * half + 4 * j);
                 NPU_UNROLL
-                for (int g = 0; g < SIDES; g++) {
+                for (int g = SIDES - 1; g >= 0; g--) {
                     vi product = is_signed(f) ? v_pairs(w[g][8 + j], v_sign8(x, code[g])) : v_pairs(code[g], x);
-                    pairs[g][c] = j == first ? product : v_add16(pairs[g][c], product);
+                    pairs[g][c] = j > first ? v_add16(pairs[g][c], product)
+                                  : starts  ? v_add16(pairs[0][c], product)
+                                            : product;
                 }
             }
         }
         NPU_UNROLL
         for (int i = 0; i < SIDES * columns; i++) {
             vi *s = &sum[i % SIDES][i / SIDES], part = v_dot16(pairs[i % SIDES][i / SIDES], factor[i % SIDES]);
-            *s = more || first ? v_add32(*s, part) : part;
+            *s = half || first ? v_add32(*s, part) : part;
         }
     }
 }
 
-/* What the sum of column |a| starts at: minus the offset of the codes times the activations. */
-NPU_INLINE vi start_of_tile(const wformat *f, const vi *scales, const npu_mm_act *a) {
-    return has_scales(f) ? v_dot16(scales[SC_START], broadcast4(&a->b0)) : start_of(&a->n, f->offset);
-}
-
 NPU_INLINE void tile_block(const wformat *f, int columns, const vi *v, const npu_mm_act *a, uint64_t a_stride,
                            vf acc[SIDES][MAX_COLUMNS]) {
-    const vi *w[SIDES] = {v, v + vectors_of(f)}, *half[SIDES] = {w[0] + 4, w[1] + 4};
+    const vi *w[SIDES] = {v, v + vectors_of(f)};
     const vi *s[SIDES] = {w[0] + at_scale(f) + 1, w[1] + at_scale(f) + 1};
-    const uint64_t q_stride = a_stride * sizeof *a;
     vi sum[SIDES][MAX_COLUMNS];
     if (has_scales(f)) {
-        dots(f, w, a->q, q_stride, columns, 4, (const vi[]){s[0][SC0], s[1][SC0]}, 0, sum);
-        dots(f, half, a->q + 16, q_stride, columns, 4, (const vi[]){s[0][SC1], s[1][SC1]}, 1, sum);
+        dots(f, w, a, a_stride, columns, 0, 4, 4, (const vi[]){s[0][SC0], s[1][SC0]}, sum);
+        dots(f, w, a, a_stride, columns, 1, 4, 4, (const vi[]){s[0][SC1], s[1][SC1]}, sum);
     } else {
         const vi ones = v_set16(1);
-        dots(f, w, a->q, q_stride, columns, 8, (const vi[]){ones, ones}, 0, sum);
+        dots(f, w, a, a_stride, columns, 0, 8, together(f), (const vi[]){ones, ones}, sum);
     }
     NPU_UNROLL
     for (int i = 0; i < SIDES * columns; i++) {
         int g = i % SIDES, c = i / SIDES;
         const npu_mm_act *one = &a[(uint64_t)c * a_stride];
         vf d = v_setf(one->d);
-        if (f->offset && !is_signed(f)) sum[g][c] = v_add32(sum[g][c], start_of_tile(f, s[g], one));
+        if (f->offset && !is_signed(f) && !has_scales(f)) sum[g][c] = v_add32(sum[g][c], start_of(&one->n, f->offset));
         acc[g][c] = v_fma(v_mulf(v_as_float(w[g][at_scale(f)]), d), v_float(sum[g][c]), acc[g][c]);
         if (f->kind == KIND_MIN) acc[g][c] = v_fma(v_as_float(s[g][0]), v_setf(one->s), acc[g][c]);
         if (f->kind == KIND_PAIR_MIN) {

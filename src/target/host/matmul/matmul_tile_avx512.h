@@ -173,7 +173,7 @@ NPU_INLINE void unpack_unit(const wformat *f, const wrows *r, __m512i *to) {
     NPU_UNROLL
     for (int b = 0; b < (int)f->unit_blocks; b++, to += 2 * vectors_of(f->kind)) {
         wblock o;
-        f->block(&u, r, b, &o);
+        block_of(f, &u, r, b, &o);
         put_block(f, &o, to);
     }
 }

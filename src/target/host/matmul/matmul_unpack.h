@@ -1,8 +1,8 @@
 /* Weights of LANES rows as vectors: one pair of functions a format family.
  *
  * A *unit* is the least number of 32-value blocks that a format stores together (1 or 8). |head| reads what belongs to
- * the unit, |block| gives block |b| of it: scales and minima, whose lanes are the rows, and eight registers of codes as
- * unsigned bytes in one of two orders:
+ * the unit, |scales| gives the scales and minima of block |b| of it, whose lanes are the rows, and |code| one of the
+ * block's eight registers of codes as unsigned bytes, in one of two orders:
  *   lanes    register j holds values 4j … 4j+3 of each row: a product with it needs no sums across lanes, but getting
  *            there takes many shuffles, of which a core does one in the time of two other operations
  *   quads    register j (4 + j) holds values 0 … 15 (16 … 31) of rows j, 4 + j, …: as loaded
@@ -17,7 +17,8 @@
 #error "include a matmul_vec_<isa>.h first"
 #endif
 
-/* One block of LANES rows. Which fields a format fills is said by its kind. */
+/* One block of LANES rows; codes are put here by whoever keeps them. Which other fields a format fills is said by its
+ * kind. */
 typedef struct wblock {
     vi w[8];
     vf scale, min;
@@ -25,7 +26,7 @@ typedef struct wblock {
     vi sc, mn;   /* int16 pairs */
 } wblock;
 
-/* What |head| keeps for |block|: transposed raw words. */
+/* What |head| keeps for |scales|: transposed raw words; and |code| for later ones, unless rows are packed. */
 typedef struct wunit {
     int quads; /* the order; a constant to the compiler */
     vi low[16], high[8];
@@ -93,18 +94,13 @@ NPU_INLINE void words4(const wrows *r, int at, vi *t) {
     v_transpose(quad(r, 0, at), quad(r, 1, at), quad(r, 2, at), quad(r, 3, at), t);
 }
 
-/* 16 or 32 bytes of codes of each row, in the order of |u|. */
-NPU_INLINE void codes4(const wunit *u, const wrows *r, int at, vi *t) {
-    if (u->quads) {
-        for (int j = 0; j < 4; j++) t[j] = quad(r, j, at);
-    } else {
-        words4(r, at, t);
-    }
-}
-
-NPU_INLINE void codes8(const wunit *u, const wrows *r, int at, vi *t) {
-    codes4(u, r, at, t);
-    codes4(u, r, at + 16, t + 4);
+/* Register |j| of the bytes at |at| of each row, in the order of |u|. What is not one load is kept in |kept| the
+ * |first| time, which must be in ascending order of |j|. */
+NPU_INLINE vi raw(const wunit *u, const wrows *r, int at, int j, int first, vi *kept) {
+    if (r->packed) return v_load(column(r, at + 4 * j, 4));
+    if (first && u->quads) kept[j] = quad(r, j % 4, at + j / 4 * 16);
+    if (first && !u->quads && j % 4 == 0) words4(r, at + 4 * j, kept + j);
+    return kept[j];
 }
 
 /* |bytes| (1 or 2) of four rows. Through integer registers: their ports are idle here, the shuffle ports are not. */
@@ -195,101 +191,94 @@ NPU_INLINE vi pair_high(vi words, int i) {
     return v_look_up(words, v_group(at | 0x0C000C00, at | 0x08000800, at | 0x04000400, at));
 }
 
-/* 16 bytes of nibbles a row: values j and j + 16 in the halves of byte j. */
-NPU_INLINE void nibbles_split(const vi *t, vi *w) {
-    for (int j = 0; j < 4; j++) {
-        w[j] = bytes_and(t[j], 15);
-        w[j + 4] = bytes_and(v_srl16(t[j], 4), 15);
-    }
+NPU_INLINE vi nibble(vi bytes, int high) {
+    return bytes_and(high ? v_srl16(bytes, 4) : bytes, 15);
+}
+
+/* Of 16 bytes of nibbles a row: values j and j + 16 are in the halves of byte j. */
+NPU_INLINE vi nibble_split(wunit *u, const wrows *r, int at, int j) {
+    return nibble(raw(u, r, at, j % 4, j < 4, u->low), j / 4);
 }
 
 /* Adds 16 to each code whose bit is set in the 32 bits at |at| of its row. */
-NPU_INLINE void fifth_bits(const wunit *u, const wrows *r, int at, vi *w) {
-    vi words[4];
-    codes4(u, r, at, words);
-    for (int j = 0; j < 8; j++) {
-        vi bits, from, bit; /* where the bits are, which byte of a group of four rows, which bit of it */
-        if (u->quads) {
-            bits = words[j % 4];
-            from = v_add8(v_group(0x01010101, 0x01010101, 0, 0), v_set8(j / 4 * 2));
-            bit = v_group((int)0x80402010, 0x08040201, (int)0x80402010, 0x08040201);
-        } else {
-            bits = words[0];
-            from = v_add8(v_group(0x0C0C0C0C, 0x08080808, 0x04040404, 0), v_set8(j / 2));
-            bit = v_set32(j % 2 ? (int)0x80402010 : 0x08040201);
-        }
-        w[j] = v_add_where(w[j], v_look_up(bits, from), bit, v_set8(16));
+NPU_INLINE vi fifth_bit(wunit *u, const wrows *r, int at, int j, vi code) {
+    vi bits, from, bit; /* where the bits are, which byte of a group of four rows, which bit of it */
+    if (u->quads) {
+        bits = raw(u, r, at, j % 4, j < 4, u->high);
+        from = v_add8(v_group(0x01010101, 0x01010101, 0, 0), v_set8(j / 4 * 2));
+        bit = v_group((int)0x80402010, 0x08040201, (int)0x80402010, 0x08040201);
+    } else {
+        bits = raw(u, r, at, 0, j == 0, u->high);
+        from = v_add8(v_group(0x0C0C0C0C, 0x08080808, 0x04040404, 0), v_set8(j / 2));
+        bit = v_set32(j % 2 ? (int)0x80402010 : 0x08040201);
     }
+    return v_add_where(code, v_look_up(bits, from), bit, v_set8(16));
 }
 
 NPU_INLINE void no_head(wunit *u, const wrows *r) {
     (void)u, (void)r;
 }
 
-NPU_INLINE void block_q4_0(wunit *u, const wrows *r, int b, wblock *o) {
-    (void)b;
+NPU_INLINE void scales_half(wunit *u, const wrows *r, int b, wblock *o) {
+    (void)u, (void)b;
     o->scale = halves(r, 0);
-    codes4(u, r, 2, u->low);
-    nibbles_split(u->low, o->w);
 }
 
-NPU_INLINE void block_q4_1(wunit *u, const wrows *r, int b, wblock *o) {
-    (void)b;
+NPU_INLINE void scales_half_min(wunit *u, const wrows *r, int b, wblock *o) {
+    (void)u, (void)b;
     vi dm = dwords(r, 0);
     o->scale = half_low(dm);
     o->min = half_high(dm);
-    codes4(u, r, 4, u->low);
-    nibbles_split(u->low, o->w);
 }
 
-NPU_INLINE void block_q5_0(wunit *u, const wrows *r, int b, wblock *o) {
+NPU_INLINE vi code_q4_0(wunit *u, const wrows *r, int b, int j) {
     (void)b;
-    o->scale = halves(r, 0);
-    codes4(u, r, 6, u->low);
-    nibbles_split(u->low, o->w);
-    fifth_bits(u, r, 2, o->w);
+    return nibble_split(u, r, 2, j);
 }
 
-NPU_INLINE void block_q5_1(wunit *u, const wrows *r, int b, wblock *o) {
+NPU_INLINE vi code_q4_1(wunit *u, const wrows *r, int b, int j) {
     (void)b;
-    vi dm = dwords(r, 0);
-    o->scale = half_low(dm);
-    o->min = half_high(dm);
-    codes4(u, r, 8, u->low);
-    nibbles_split(u->low, o->w);
-    fifth_bits(u, r, 4, o->w);
+    return nibble_split(u, r, 4, j);
 }
 
-NPU_INLINE void block_q8_0(wunit *u, const wrows *r, int b, wblock *o) {
+NPU_INLINE vi code_q5_0(wunit *u, const wrows *r, int b, int j) {
     (void)b;
-    o->scale = halves(r, 0);
-    codes8(u, r, 2, u->low);
-    for (int j = 0; j < 8; j++) o->w[j] = v_xor(u->low[j], v_set8(0x80));
+    return fifth_bit(u, r, 2, j, nibble_split(u, r, 6, j));
 }
 
-NPU_INLINE void look_up(const uint8_t *table, vi *w) {
-    vi wide = v_group16(table);
-    for (int j = 0; j < 8; j++) w[j] = v_look_up(wide, w[j]);
+NPU_INLINE vi code_q5_1(wunit *u, const wrows *r, int b, int j) {
+    (void)b;
+    return fifth_bit(u, r, 4, j, nibble_split(u, r, 8, j));
+}
+
+NPU_INLINE vi code_q8_0(wunit *u, const wrows *r, int b, int j) {
+    (void)b;
+    return v_xor(raw(u, r, 2, j, 1, u->low), v_set8(0x80));
 }
 
 /* The formats' levels + 128 and doubled 4-bit floats + 16. */
 static const uint8_t iq4_levels[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
 static const uint8_t mxfp4_doubled[16] = {16, 17, 18, 19, 20, 22, 24, 28, 16, 15, 14, 13, 12, 10, 8, 4};
 
-NPU_INLINE void block_iq4_nl(wunit *u, const wrows *r, int b, wblock *o) {
-    block_q4_0(u, r, b, o);
-    look_up(iq4_levels, o->w);
+NPU_INLINE vi code_iq4_nl(wunit *u, const wrows *r, int b, int j) {
+    return v_look_up(v_group16(iq4_levels), code_q4_0(u, r, b, j));
 }
 
 /* The scale is halved to go with the doubled values; its two smallest values are subnormal. */
-NPU_INLINE void block_mxfp4(wunit *u, const wrows *r, int b, wblock *o) {
-    (void)b;
+NPU_INLINE void scales_mxfp4(wunit *u, const wrows *r, int b, wblock *o) {
+    (void)u, (void)b;
     vi e = bytes_at(r, 0);
     vi normal = v_sll32(v_sub32(e, v_set32(1)), 23), tiny = v_sllv32(v_set32(0x00200000), e);
     o->scale = v_as_float(v_if_less32(e, v_set32(2), tiny, normal));
-    codes4(u, r, 1, u->low);
-    nibbles_split(u->low, o->w);
-    look_up(mxfp4_doubled, o->w);
+}
+
+NPU_INLINE vi index_mxfp4(wunit *u, const wrows *r, int b, int j) {
+    (void)b;
+    return nibble_split(u, r, 1, j);
+}
+
+NPU_INLINE vi code_mxfp4(wunit *u, const wrows *r, int b, int j) {
+    return v_look_up(v_group16(mxfp4_doubled), index_mxfp4(u, r, b, j));
 }
 
 #endif

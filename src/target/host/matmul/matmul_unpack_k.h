@@ -16,66 +16,59 @@ NPU_INLINE void head_q4_k(wunit *u, const wrows *r) {
     u->m[1] = or_masked(bytes_and(v_srl32(t[3], 4), 15), v_srl32(t[2], 2), 48);
 }
 
-NPU_INLINE void scale_min_q4_k(const wunit *u, int b, wblock *o) {
+NPU_INLINE void scales_q4_k(wunit *u, const wrows *r, int b, wblock *o) {
+    (void)r;
     o->scale = v_mulf(u->d, v_float(byte_of(u->s[b / 4], b % 4)));
     o->min = v_mulf(u->dmin, v_float(byte_of(u->m[b / 4], b % 4)));
 }
 
 /* 32 bytes hold two blocks. */
-NPU_INLINE void nibbles_pair(wunit *u, const wrows *r, int at, int b, vi *w) {
-    if (b % 2 == 0) codes8(u, r, at + b / 2 * 32, u->low);
-    for (int j = 0; j < 8; j++) w[j] = bytes_and(b % 2 ? v_srl16(u->low[j], 4) : u->low[j], 15);
+NPU_INLINE vi nibble_pair(wunit *u, const wrows *r, int at, int b, int j) {
+    return nibble(raw(u, r, at + b / 2 * 32, j, b % 2 == 0, u->low), b % 2);
 }
 
-NPU_INLINE void block_q4_k(wunit *u, const wrows *r, int b, wblock *o) {
-    scale_min_q4_k(u, b, o);
-    nibbles_pair(u, r, 16, b, o->w);
+NPU_INLINE vi code_q4_k(wunit *u, const wrows *r, int b, int j) {
+    return nibble_pair(u, r, 16, b, j);
 }
 
-NPU_INLINE void head_q5_k(wunit *u, const wrows *r) {
-    head_q4_k(u, r);
-    codes8(u, r, 16, u->high);
-}
-
-NPU_INLINE void block_q5_k(wunit *u, const wrows *r, int b, wblock *o) {
-    scale_min_q4_k(u, b, o);
-    nibbles_pair(u, r, 48, b, o->w);
-    for (int j = 0; j < 8; j++) {
-        vi bit = b < 4 ? v_sll32(u->high[j], (4 - b)) : v_srl32(u->high[j], (b - 4));
-        o->w[j] = or_masked(o->w[j], bit, 16);
-    }
+NPU_INLINE vi code_q5_k(wunit *u, const wrows *r, int b, int j) {
+    vi bits = raw(u, r, 16, j, b == 0, u->high);
+    return or_masked(nibble_pair(u, r, 48, b, j), b < 4 ? v_sll32(bits, (4 - b)) : v_srl32(bits, (b - 4)), 16);
 }
 
 /* Q6_K: 128 bytes of low halves, 64 of top pairs, 16 signed scales, half d. Half of the unit, 128 values, is in 64
- * bytes of low halves and 32 of top pairs. */
+ * bytes of low halves and 32 of top pairs. Packed (matmul_pack.c), the three parts of 32 bytes hold a block's codes
+ * each, and above them the fourth's. */
 NPU_INLINE void head_q6_k(wunit *u, const wrows *r) {
     words4(r, in_unit(r, 192, 0), u->s);
     u->d = last_half(r, in_unit(r, 208, 16));
 }
 
-NPU_INLINE void block_q6_k(wunit *u, const wrows *r, int b, wblock *o) {
+NPU_INLINE void scales_q6_k(wunit *u, const wrows *r, int b, wblock *o) {
+    (void)r;
     o->scale = u->d;
-    vi two = pair_high(u->s[b / 2], b % 2 * 2);
-    o->sc0 = v_sra32(v_sll32(two, 16), 24);
-    o->sc1 = v_sra32(two, 24);
-    if (b % 4 == 0) {
-        int low = in_unit(r, b / 4 * 64, 18 + b / 4 * 96);
-        codes8(u, r, low, u->low);
-        codes8(u, r, low + 32, u->low + 8);
-        codes8(u, r, in_unit(r, 128 + b / 4 * 32, low + 64), u->high);
+    o->sc = v_sra16(pair_high(u->s[b / 2], b % 2 * 2), 8);
+    o->sc0 = v_sra32(v_sll32(o->sc, 16), 16);
+    o->sc1 = v_sra32(o->sc, 16);
+}
+
+NPU_INLINE vi code_q6_k(wunit *u, const wrows *r, int b, int j) {
+    if (r->packed) {
+        vi part[3];
+        for (int k = 0; k < 3; k++) part[k] = raw(u, r, 18 + b / 4 * 96 + k * 32, j, 1, u->low);
+        if (b % 4 < 3) return bytes_and(part[b % 4], 63);
+        vi low = or_masked(bytes_and(v_srl16(part[0], 6), 3), v_srl16(part[1], 4), 12);
+        return or_masked(low, v_srl16(part[2], 2), 48);
     }
-    for (int j = 0; j < 8; j++) {
-        vi four = u->low[b % 2 * 8 + j], top = u->high[j];
-        four = bytes_and(b % 4 < 2 ? four : v_srl16(four, 4), 15);
-        top = b % 4 < 2 ? v_sll32(top, (4 - b % 4 * 2)) : v_srl32(top, (b % 4 * 2 - 4));
-        o->w[j] = or_masked(four, top, 48);
-    }
+    vi four = raw(u, r, b / 4 * 64 + b % 2 * 32, j, b % 4 < 2, u->low + b % 2 * 8);
+    vi top = raw(u, r, 128 + b / 4 * 32, j, b % 4 == 0, u->high);
+    return or_masked(nibble(four, b % 4 / 2), b % 4 < 2 ? v_sll32(top, (4 - b % 4 * 2)) : v_srl32(top, (b % 4 * 2 - 4)),
+                     48);
 }
 
 /* The two bits of Q2_K and Q3_K: 32 bytes hold four blocks. */
-NPU_INLINE void pairs_of(wunit *u, const wrows *r, int at, int b, vi *w) {
-    if (b % 4 == 0) codes8(u, r, at + b / 4 * 32, u->low);
-    for (int j = 0; j < 8; j++) w[j] = bytes_and(v_srl16(u->low[j], (b % 4 * 2)), 3);
+NPU_INLINE vi pair_of(wunit *u, const wrows *r, int at, int b, int j) {
+    return bytes_and(v_srl16(raw(u, r, at + b / 4 * 32, j, b % 4 == 0, u->low), (b % 4 * 2)), 3);
 }
 
 NPU_INLINE void head_q2_k(wunit *u, const wrows *r) {
@@ -89,12 +82,16 @@ NPU_INLINE void head_q2_k(wunit *u, const wrows *r) {
     }
 }
 
-NPU_INLINE void block_q2_k(wunit *u, const wrows *r, int b, wblock *o) {
+NPU_INLINE void scales_q2_k(wunit *u, const wrows *r, int b, wblock *o) {
+    (void)r;
     o->scale = u->d;
     o->min = u->dmin;
     o->sc = pair_low(u->s[b / 2], b % 2 * 2);
     o->mn = pair_low(u->m[b / 2], b % 2 * 2);
-    pairs_of(u, r, in_unit(r, 16, 20), b, o->w);
+}
+
+NPU_INLINE vi code_q2_k(wunit *u, const wrows *r, int b, int j) {
+    return pair_of(u, r, in_unit(r, 16, 20), b, j);
 }
 
 /* Q3_K: 32 bytes of third bits, 64 of pairs, 12 bytes of 6-bit scales, half d. Where the last 16 bytes are read as
@@ -102,7 +99,6 @@ NPU_INLINE void block_q2_k(wunit *u, const wrows *r, int b, wblock *o) {
 NPU_INLINE void head_q3_k(wunit *u, const wrows *r) {
     vi t[4], a[3];
     u->d = last_half(r, in_unit(r, 108, 12));
-    codes8(u, r, in_unit(r, 0, 14), u->high);
     if (r->packed) {
         for (int j = 0; j < 3; j++) a[j] = dwords(r, 4 * j);
     } else {
@@ -116,14 +112,16 @@ NPU_INLINE void head_q3_k(wunit *u, const wrows *r) {
     }
 }
 
-NPU_INLINE void block_q3_k(wunit *u, const wrows *r, int b, wblock *o) {
+NPU_INLINE void scales_q3_k(wunit *u, const wrows *r, int b, wblock *o) {
+    (void)r;
     o->scale = u->d;
     o->sc = v_sra16(pair_high(u->s[b / 2], b % 2 * 2), 8);
-    pairs_of(u, r, in_unit(r, 32, 46), b, o->w);
-    for (int j = 0; j < 8; j++) {
-        vi bit = b < 2 ? v_sll32(u->high[j], (2 - b)) : v_srl32(u->high[j], (b - 2));
-        o->w[j] = or_masked(o->w[j], bit, 4);
-    }
+}
+
+NPU_INLINE vi code_q3_k(wunit *u, const wrows *r, int b, int j) {
+    vi bits = raw(u, r, in_unit(r, 0, 14), j, b == 0, u->high);
+    return or_masked(pair_of(u, r, in_unit(r, 32, 46), b, j), b < 2 ? v_sll32(bits, (2 - b)) : v_srl32(bits, (b - 2)),
+                     4);
 }
 
 /* IQ4_XS: half d, 16 bits of top pairs, 4 bytes of low halves of eight 6-bit scales; then as IQ4_NL. */
@@ -135,14 +133,20 @@ NPU_INLINE void head_iq4_xs(wunit *u, const wrows *r) {
     u->s[1] = t[1];
 }
 
-NPU_INLINE void block_iq4_xs(wunit *u, const wrows *r, int b, wblock *o) {
+NPU_INLINE void scales_iq4_xs(wunit *u, const wrows *r, int b, wblock *o) {
+    (void)r;
     vi low = v_and(v_srl32(u->s[1], (4 * b)), v_set32(15));
     vi top = v_and(v_srl32(u->s[0], (2 * b)), v_set32(3));
     vi ls = v_sub32(v_or(low, v_sll32(top, 4)), v_set32(32));
     o->scale = v_mulf(u->d, v_float(ls));
-    codes4(u, r, 8 + b * 16, u->low);
-    nibbles_split(u->low, o->w);
-    look_up(iq4_levels, o->w);
+}
+
+NPU_INLINE vi index_iq4_xs(wunit *u, const wrows *r, int b, int j) {
+    return nibble_split(u, r, 8 + b * 16, j);
+}
+
+NPU_INLINE vi code_iq4_xs(wunit *u, const wrows *r, int b, int j) {
+    return v_look_up(v_group16(iq4_levels), index_iq4_xs(u, r, b, j));
 }
 
 #endif
