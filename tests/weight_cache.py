@@ -99,7 +99,7 @@ def listed(place):
     done = json.loads(place.npu("cache", "ls", "--json").stdout)
     image, = done["images"]
     assert image["file"] == place.images()[0].name and image["model"] == "model.gguf", done
-    assert image["layout"].startswith(LAYOUT) and image["usable"], done
+    assert image["layout"].startswith(LAYOUT) and image["usable"] and done["folder"] == str(place.weights), done
     assert image["bytes"] == done["bytes"] == place.images()[0].stat().st_size, done
     assert abs(image["last_use"] - time.time()) < 3600, done
     text = place.npu("cache", "ls").stdout.decode()
@@ -151,12 +151,22 @@ def bad_images(place, want):
     damaged("not a plain file")
     image.unlink()
     image.mkdir()
+    (image / "x").mkdir()
     for _ in range(2):  # what can't be replaced is said each time
         logits, said = place.logits()
-        assert logits == want and image.name in said, said
+        assert logits == want and image.name in said and said.count("warning") == 1, said
     bad, = json.loads(place.npu("cache", "ls", "--json").stdout)["images"]
     assert not bad["usable"] and bad["why"], bad
-    image.rmdir()
+    other = image.with_name("part-other")
+    other.write_bytes(b"left")
+    done = place.npu("cache", "clean", code=1)  # goes on, and names what it could not remove
+    assert b"1 file removed" in done.stdout and not other.exists(), done
+    said = done.stderr.decode()
+    assert said.count("error") == 1 and str(image) in said and "not empty" in said, said
+    left, = json.loads(place.npu("cache", "clean", "--json", code=1).stdout)["left"]
+    assert left["file"] == image.name and left["why"], left
+    (image / "x").rmdir()
+    assert b"1 file removed" in place.npu("cache", "clean").stdout
 
 
 def full_disk(place, want):
@@ -185,7 +195,21 @@ def limits(place, want):
     for limit in ("10000000000", "0"):  # 0 is the default, as in the library
         shutil.rmtree(place.weights, ignore_errors=True)
         assert place.logits("--cache-limit", limit) == (want, "") and len(place.images()) == 1
+    assert place.logits("--cache-limit", "1000000") == (want, "") and not place.images()  # of one that was only read
     place.npu("logits", "-m", place.model, "--ids", "1", "--no-cache", "--cache-limit", "5", *DEVICE, code=2)
+
+
+def long_folder(place, want):
+    """A path of the cache folder that no system takes is said, by a run once."""
+    for length, why in ((3000, "File name too long"), (5000, "longer than the system's limit")):
+        env = place.env | {"XDG_CACHE_HOME": "/" + "x" * length}
+        out = place.root / "logits"
+        done = subprocess.run([NPU, "logits", "-m", place.model, "--ids", "1,2,3", "-o", out, "--ctx", "64", *DEVICE],
+                              capture_output=True, timeout=TIMEOUT, env=env)
+        said = done.stderr.decode()
+        assert done.returncode == 0 and out.read_bytes() == want and said.count("warning") == 1 and why in said, said
+        done = subprocess.run([NPU, "cache", "ls"], capture_output=True, timeout=TIMEOUT, env=env)
+        assert done.returncode == 1 and why in done.stderr.decode(), done
 
 
 def killed(place, want):
@@ -199,15 +223,11 @@ def killed(place, want):
             time.sleep(0.001)
         child.send_signal(signal.SIGKILL)
         child.wait()
-        assert place.logits() == (want, "")
-        assert len(place.images()) == 1
         parts = list(place.weights.glob("part-*"))
-        assert len(parts) <= 1, parts
-        for part in parts:  # swept when it is old
-            os.utime(part, (1000, 1000))
-        place.images()[0].unlink()
+        listed = json.loads(place.npu("cache", "ls", "--json").stdout)["images"]
+        assert len(parts) <= 1 and {p.name for p in parts} <= {i["file"] for i in listed}, (parts, listed)
         assert place.logits() == (want, "")
-        assert not list(place.weights.glob("part-*"))
+        assert len(place.images()) == 1 and not list(place.weights.glob("part-*"))
 
 
 def two_at_once(place, want):
@@ -241,7 +261,7 @@ def main():
         place = Place(pathlib.Path(folder))
         want, _ = place.logits("--no-cache")
         assert not place.weights.exists()
-        only_host = () if sys.argv[1] != "host" else (bad_images, limits, killed)  # the same code whatever packs
+        only_host = () if sys.argv[1] != "host" else (bad_images, limits, long_folder, killed)  # the same code whatever packs
         for part in (second_start, listed, changed_model, *only_host, full_disk, two_at_once, cleaned):
             begin = time.monotonic()
             part(place, want) if part.__code__.co_argcount == 2 else part(place)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static npu_status refuse_kind(const char *path, mode_t mode, npu_error *err) {
@@ -58,6 +59,22 @@ void npu_map_drop(const void *from, uint64_t bytes) {
     uintptr_t end = (first + (uintptr_t)bytes) / page * page;
     first = (first + page - 1) / page * page;
     if (first < end) madvise((void *)first, end - first, MADV_DONTNEED); /* advice: failing changes nothing */
+}
+
+/* The system copies, for which a page that is not there is an error and no signal. */
+bool npu_map_copy(void *to, const void *from, uint64_t bytes) {
+    for (uint64_t done = 0; done < bytes;) {
+        struct iovec local = {(char *)to + done, bytes - done};
+        struct iovec remote = {(char *)(uintptr_t)from + done, bytes - done};
+        ssize_t n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+        if (n < 0 && (errno == ENOSYS || errno == EPERM)) {
+            memcpy((char *)to + done, (const char *)from + done, bytes - done);
+            return true;
+        }
+        if (n <= 0) return false;
+        done += (uint64_t)n;
+    }
+    return true;
 }
 
 /* One line of /proc/self/maps is "from-to perms offset device inode      path", numbers in hexadecimal. The scanner is

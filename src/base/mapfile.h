@@ -30,6 +30,10 @@ void npu_map_close(npu_map *map);
  * memory until they are read again, from the file as before. Any thread may read them meanwhile. */
 void npu_map_drop(const void *from, uint64_t bytes);
 
+/* Copies |bytes| from |from|, memory of an open map. False: the file does not have them any more, and reading them
+ * directly would raise SIGBUS. Where the system can't say, they are read directly. Any thread. */
+bool npu_map_copy(void *to, const void *from, uint64_t bytes);
+
 /* Writes the path of the file mapped at |address| to |path| (cut to |size|, zero-terminated) and returns true; false if
  * no file is mapped there or the system does not say. Async-signal-safe: reads the system's own table of mappings with
  * plain system calls, so no registry has to be kept. For SIGBUS handlers: print "PATH: shrank while in use", _exit. */

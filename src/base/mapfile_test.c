@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -138,12 +139,34 @@ static void dropped_pages_come_back(void **state) {
     unlink(path);
 }
 
+/* What a file lost is an error and no signal. */
+static void copies_what_is_there(void **state) {
+    (void)state;
+    enum { SIZE = 1 << 16 };
+    char path[] = "/tmp/npu-map-test-XXXXXX";
+    static uint8_t copy[SIZE];
+    npu_map map;
+    npu_error err;
+    make_file(path, SIZE);
+    assert_int_equal(npu_map_open(path, &map, &err), NPU_OK);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "abc", 3, SIZE - 3), 3);
+    close(fd);
+    assert_true(npu_map_copy(copy, map.data + 5, SIZE - 5));
+    assert_memory_equal(copy + SIZE - 8, "abc", 3);
+    assert_true(npu_map_copy(copy, map.data, 0));
+    assert_int_equal(truncate(path, 100), 0);
+    assert_false(npu_map_copy(copy, map.data, SIZE));
+    assert_true(npu_map_copy(copy, map.data, 100));
+    npu_map_close(&map);
+    unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(maps_regular_files_only),
-        cmocka_unit_test(finds_the_file_behind_an_address),
-        cmocka_unit_test(works_in_a_signal_handler),
-        cmocka_unit_test(dropped_pages_come_back),
+        cmocka_unit_test(maps_regular_files_only),   cmocka_unit_test(finds_the_file_behind_an_address),
+        cmocka_unit_test(works_in_a_signal_handler), cmocka_unit_test(dropped_pages_come_back),
+        cmocka_unit_test(copies_what_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ struct npu_cache {
     npu_cache_source source;
     layout layouts[MAX_LAYOUTS];
     uint32_t n_layouts;
-    char *dir, model[96];
+    char *dir, model[NPU_CACHE_MODEL_NAME];
     uint64_t limit_bytes, least_bytes, read_bytes, packed_bytes;
     unsigned threads;
     npu_cache_stop stop;
@@ -75,7 +75,7 @@ static void look_for_image(npu_cache *c, layout *l, npu_pool *pool) {
     npu_error err = {0};
     l->looked = true;
     if (!c->source.is_known && c->source.is_steady && !npu_cache_dir_has_layout(c->dir, l->name)) return;
-    npu_status status = npu_cache_source_read(&c->source, pool, NULL, &err);
+    npu_status status = npu_cache_source_read(&c->source, pool, &err);
     if (status == NPU_OK) l->path = npu_cache_dir_image(c->dir, c->source.content, l->name);
     if (!l->path) return;
     status = npu_cache_image_open(l->path, &c->source.content, l->name, &l->image, &err);
@@ -84,6 +84,7 @@ static void look_for_image(npu_cache *c, layout *l, npu_pool *pool) {
         npu_log(&c->logger, NPU_LOG_INFO, "packed weights are read from %s", l->path);
     } else if (status != NPU_NOT_FOUND) {
         l->must_write = l->damaged = true;
+        l->incomplete = npu_cache_dir_is_folder(l->path); /* which no file can replace */
         npu_log(&c->logger, NPU_LOG_WARN, "%s", err.text);
     }
 }
@@ -132,10 +133,10 @@ static void keep(void *context, const npu_packed *what, npu_pool *pool, const ui
     l->must_write = true;
 }
 
-static void name_model(npu_cache *c, const npu_cache_params *p) {
-    const char *path = p->n_files ? p->files[0].path : "", *slash = strrchr(path, '/'),
-               *name = slash ? slash + 1 : path;
-    npu_utf8_sanitize(c->model, sizeof c->model, name, strlen(name));
+void npu_cache_model_name(const char *path, char out[NPU_CACHE_MODEL_NAME]) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    memset(out, 0, NPU_CACHE_MODEL_NAME); /* it goes into files */
+    npu_utf8_sanitize(out, NPU_CACHE_MODEL_NAME, name, strlen(name));
 }
 
 npu_status npu_cache_open(const npu_cache_params *params, npu_cache **out, npu_error *err) {
@@ -154,8 +155,8 @@ npu_status npu_cache_open(const npu_cache_params *params, npu_cache **out, npu_e
     c->threads = params->threads;
     c->stop = (npu_cache_stop){params->cancelled, params->cancelled_user};
     c->seam = (npu_weight_cache){c, take, keep};
-    name_model(c, params);
-    npu_status status = npu_cache_source_open(&c->source, c->dir, params->files, params->n_files, err);
+    npu_cache_model_name(params->n_files ? params->files[0].path : "", c->model);
+    npu_status status = npu_cache_source_open(&c->source, c->dir, c->model, params->files, params->n_files, err);
     if (status == NPU_OK)
         *out = c;
     else
@@ -251,22 +252,28 @@ static npu_status save(npu_cache *c, npu_error *err) {
     for (uint32_t i = 0; i < c->n_layouts && status == NPU_OK; i++)
         if (c->layouts[i].must_write) status = save_layout(c, &c->layouts[i], pool, err);
     if (status == NPU_OK && !c->source.is_remembered) status = npu_cache_source_remember(&c->source, err);
-    if (status == NPU_OK) npu_cache_dir_sweep(c->dir, false);
     npu_pool_destroy(pool);
     return status;
 }
 
-void npu_cache_save(npu_cache *c) {
-    bool must = c->read_bytes && !c->source.is_remembered;
+/* Of what is not steady nothing can be remembered. */
+static bool must_save(npu_cache *c) {
+    bool must = c->read_bytes && c->source.is_steady && !c->source.is_remembered;
     for (uint32_t i = 0; i < c->n_layouts; i++) {
         layout *l = &c->layouts[i];
         sort_pieces(l);
         l->must_write &= !l->incomplete && l->n && npu_cache_image_bytes(l->pieces, l->n) >= c->least_bytes;
         must |= l->must_write;
     }
-    if (!must) return;
+    return must;
+}
+
+void npu_cache_save(npu_cache *c) {
     npu_error err = {0};
-    npu_status status = is_cancelled(c) ? NPU_CANCELLED : save(c, &err);
+    npu_cache_dir_sweep(c->dir);
+    npu_status status = !must_save(c) ? NPU_OK : is_cancelled(c) ? NPU_CANCELLED : save(c, &err);
+    for (uint32_t i = 0; i < c->n_layouts; i++) npu_cache_image_close(&c->layouts[i].image);
+    (void)npu_cache_dir_make_room(c->dir, NULL, 0, c->limit_bytes, NULL);
     if (status == NPU_CANCELLED)
         npu_log(&c->logger, NPU_LOG_INFO, "packed weights are not kept: cancelled");
     else if (status != NPU_OK)

@@ -19,6 +19,8 @@
 
 #define NPU_CACHE_DEFAULT_LIMIT ((uint64_t)8 << 30)
 
+enum { NPU_CACHE_MODEL_NAME = 96 }; /* bytes of a model's name, which is cut to them */
+
 typedef struct npu_cache npu_cache;
 
 /* A file of the model as it was mapped; |data| is NULL when no weights are in it. */
@@ -32,7 +34,7 @@ typedef struct npu_cache_file {
 typedef struct npu_cache_params {
     npu_logger logger;
     const char *dir;             /* images are in its folder "weights", which is made when one is written */
-    uint64_t limit_bytes;        /* of all images together */
+    uint64_t limit_bytes;        /* of all images together, when the cache is saved */
     uint64_t least_bytes;        /* an image smaller than this is not worth a file */
     unsigned threads;            /* for hashing and writing, 0 = one per core */
     const npu_cache_file *files; /* their paths, mappings and what |dir| points to must outlive the cache */
@@ -49,7 +51,8 @@ const npu_weight_cache *npu_cache_seam(npu_cache *cache);
 
 /* Writes what was packed since the cache was opened, when there is something to gain. To be called while what targets
  * took and kept is still there. What is not any more as it was packed, or read, is not written. When it is cancelled,
- * it leaves no part of a file. */
+ * it leaves no part of a file. Removes what processes that were ended left, and images, even one that was read, until
+ * the rest is within the limit; nothing is taken from an image afterwards. */
 void npu_cache_save(npu_cache *cache);
 
 void npu_cache_close(npu_cache *cache); /* NULL is fine */
@@ -57,25 +60,37 @@ void npu_cache_close(npu_cache *cache); /* NULL is fine */
 /* Packed weights so far: bytes read from images, and bytes that had to be packed. */
 void npu_cache_count(const npu_cache *cache, uint64_t *read_bytes, uint64_t *packed_bytes);
 
-/* An image in a folder, for people. */
+/* The name that people know a model by: of its first file, without its folder, printable. */
+void npu_cache_model_name(const char *path, char out[NPU_CACHE_MODEL_NAME]);
+
+/* An image in a folder, or a part of one, for people. */
 typedef struct npu_cache_item {
-    char file[80], model[96], layout[64];
+    char file[80], model[NPU_CACHE_MODEL_NAME], layout[64];
     uint64_t bytes;
     int64_t used_s;    /* seconds since 1970 */
     char problem[128]; /* why no process will use it; "" = none */
 } npu_cache_item;
 
-/* The images in |dir|/weights, latest use first. A folder that is not there has none. The caller frees |*out|. IO,
- * NO_MEMORY. */
+/* The images and parts in |dir|/weights, latest use first. A folder that is not there has none. The caller frees
+ * |*out|. IO, NO_MEMORY. */
 npu_status npu_cache_list(const char *dir, npu_cache_item **out, size_t *n, npu_error *err);
 
+/* What could not be removed, and why. */
+typedef struct npu_cache_left {
+    char file[80];
+    int why; /* an errno */
+} npu_cache_left;
+
 typedef struct npu_cache_cleaned {
-    size_t removed, in_use;
-    uint64_t bytes; /* of those removed */
+    size_t removed, in_use; /* images and parts */
+    uint64_t bytes;         /* of those removed */
+    npu_cache_left *left;   /* the caller frees it, also after failure; NULL: none */
+    size_t n_left;
 } npu_cache_cleaned;
 
-/* Removes the images of the model whose file has that name, all images for NULL, but those in use. NOT_FOUND: there is
- * none of that name; IO: one could not be removed. */
+/* Removes the images of the model whose file has, or had, the name |model| (a path will do), and what is remembered of
+ * it; everything for NULL; but not what is in use. Goes on where something can't be removed. NOT_FOUND: there is no
+ * image of that name; IO: the folder can't be read; NO_MEMORY. */
 npu_status npu_cache_clean(const char *dir, const char *model, npu_cache_cleaned *out, npu_error *err);
 
 #endif

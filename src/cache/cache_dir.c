@@ -16,7 +16,7 @@
 #define KNOWN ".known"
 #define PART  "part-"
 
-enum { OLD_PART_S = 60, OLD_KNOWN_S = 60 * 86400 };
+enum { OLD_KNOWN_S = 60 * 86400, PART_TRIES = 100 };
 
 static char *join(const char *dir, const char *file) {
     size_t size = strlen(dir) + strlen(file) + 2;
@@ -49,6 +49,20 @@ char *npu_cache_dir_image(const char *dir, npu_hash128 content, const char *layo
     return join(dir, file);
 }
 
+static bool hex64(const char *text, uint64_t *out) {
+    *out = 0;
+    for (int i = 0; i < 16; i++) {
+        const char *digits = "0123456789abcdef", *digit = text[i] ? strchr(digits, text[i]) : NULL;
+        if (!digit) return false;
+        *out = *out << 4 | (uint64_t)(digit - digits);
+    }
+    return true;
+}
+
+bool npu_cache_dir_content(const char *file, npu_hash128 *out) {
+    return hex64(file, &out->high) && hex64(file + 16, &out->low);
+}
+
 bool npu_cache_dir_has_layout(const char *dir, const char *layout) {
     char end[32];
     bool found = false;
@@ -59,26 +73,32 @@ bool npu_cache_dir_has_layout(const char *dir, const char *layout) {
     return found;
 }
 
-static char *known_path(const char *dir, npu_hash128 name) {
-    char file[48];
-    snprintf(file, sizeof file, "%016llx%016llx" KNOWN, (unsigned long long)name.high, (unsigned long long)name.low);
-    return join(dir, file);
+void npu_cache_dir_known(npu_hash128 name, char out[48]) {
+    snprintf(out, 48, "%016llx%016llx" KNOWN, (unsigned long long)name.high, (unsigned long long)name.low);
 }
 
-bool npu_cache_dir_load(const char *dir, npu_hash128 name, void *out, size_t size) {
+bool npu_cache_dir_load(const char *dir, const char *file, void *out, size_t size) {
     struct stat st;
-    char *path = known_path(dir, name);
+    char *path = join(dir, file);
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW) : -1;
     bool good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == size &&
                 st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) && read(fd, out, size) == (ssize_t)size;
-    if (good) (void)futimens(fd, NULL);
     if (fd >= 0) close(fd);
     free(path);
     return good;
 }
 
+void npu_cache_dir_touch(const char *dir, const char *file) {
+    char *path = join(dir, file);
+    if (path) (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+    free(path);
+}
+
+/* A path that is too long must not push the reason out of the text. */
 static npu_status say(const char *path, int why, npu_error *err) {
-    return npu_fail(err, NPU_IO, "cache.write", "%s: %s", path, strerror(why));
+    enum { SHOWN = 200 };
+    const char *rest = strlen(path) > SHOWN ? "..." : "";
+    return npu_fail(err, NPU_IO, "cache.folder", "%.*s%s: %s", SHOWN, path, rest, strerror(why));
 }
 
 /* The folders above may be shared, what is packed is this user's. */
@@ -98,19 +118,33 @@ static npu_status make_dirs(const char *dir, npu_error *err) {
     return status;
 }
 
+/* One that another process took for a dead writer's, before it was locked, is gone or about to go. */
+static int open_part(char *path, size_t length) {
+    for (int i = 0; i < PART_TRIES; i++) {
+        struct stat st;
+        memcpy(path + length - 6, "XXXXXX", 6);
+        int fd = mkostemp(path, O_CLOEXEC);
+        if (fd < 0) return fd;
+        bool is_mine = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+        if (is_mine && fstat(fd, &st) == 0 && st.st_nlink > 0) return fd;
+        close(fd);
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
 npu_status npu_cache_dir_begin(const char *dir, char **part, int *fd, npu_error *err) {
     *part = NULL;
     *fd = -1;
     NPU_TRY(make_dirs(dir, err));
     char *path = join(dir, PART "XXXXXX");
     if (!path) return npu_fail(err, NPU_NO_MEMORY, "cache.memory", "no memory for a path");
-    *fd = mkostemp(path, O_CLOEXEC);
+    *fd = open_part(path, strlen(path));
     if (*fd < 0) {
         npu_status status = say(dir, errno, err);
         free(path);
         return status;
     }
-    (void)flock(*fd, LOCK_EX | LOCK_NB);
     *part = path;
     return NPU_OK;
 }
@@ -123,8 +157,8 @@ npu_status npu_cache_dir_end(char *part, int fd, const char *path, npu_status st
     return status;
 }
 
-npu_status npu_cache_dir_store(const char *dir, npu_hash128 name, const void *data, size_t size, npu_error *err) {
-    char *part, *path = known_path(dir, name);
+npu_status npu_cache_dir_store(const char *dir, const char *file, const void *data, size_t size, npu_error *err) {
+    char *part, *path = join(dir, file);
     int fd;
     if (!path) return npu_fail(err, NPU_NO_MEMORY, "cache.memory", "no memory for a path");
     npu_status status = npu_cache_dir_begin(dir, &part, &fd, err);
@@ -142,11 +176,18 @@ static int by_use(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static bool kind_of(const char *file, npu_cache_kind *out) {
+    bool is_part = !strncmp(file, PART, sizeof PART - 1), is_known = ends_with(file, KNOWN);
+    *out = is_part ? NPU_CACHE_PART : is_known ? NPU_CACHE_KNOWN : NPU_CACHE_IMAGE;
+    return is_part || is_known || ends_with(file, IMAGE);
+}
+
 static bool describe(const char *dir, const char *file, npu_cache_name *out) {
     struct stat st;
-    if (!ends_with(file, IMAGE) || strlen(file) >= sizeof out->file) return false;
-    if (!status_of(dir, file, &st)) return false;
-    *out = (npu_cache_name){.bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0,
+    npu_cache_kind kind;
+    if (!kind_of(file, &kind) || strlen(file) >= sizeof out->file || !status_of(dir, file, &st)) return false;
+    *out = (npu_cache_name){.kind = kind,
+                            .bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0,
                             .used_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec};
     memcpy(out->file, file, strlen(file) + 1);
     return true;
@@ -158,7 +199,7 @@ npu_status npu_cache_dir_list(const char *dir, npu_cache_name **out, size_t *n, 
     *n = 0;
     DIR *d = opendir(dir);
     if (!d && errno == ENOENT) return NPU_OK;
-    if (!d) return npu_fail(err, NPU_IO, "cache.read", "%s: %s", dir, strerror(errno));
+    if (!d) return say(dir, errno, err);
     for (struct dirent *e; (e = readdir(d));) {
         npu_cache_name name;
         if (!describe(dir, e->d_name, &name)) continue;
@@ -180,17 +221,42 @@ npu_status npu_cache_dir_list(const char *dir, npu_cache_name **out, size_t *n, 
     return NPU_OK;
 }
 
+bool npu_cache_dir_is_folder(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Opens it, for its lock. False: another process has one that excludes |operation|; |*fd| may be -1 all the same. */
+static bool lock(const char *path, int operation, int *fd) {
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    return *fd < 0 || flock(*fd, operation | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+bool npu_cache_dir_in_use(const char *dir, const char *file) {
+    char *path = join(dir, file);
+    int fd = -1;
+    bool in_use = path && !lock(path, LOCK_EX, &fd);
+    if (fd >= 0) close(fd);
+    free(path);
+    return in_use;
+}
+
 int npu_cache_dir_remove(const char *dir, const char *file) {
     char *path = join(dir, file);
+    int why = 0, fd;
     if (!path) return ENOMEM;
-    int why = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (!lock(path, LOCK_EX, &fd))
         why = EBUSY;
     else if (unlink(path) != 0 && errno != ENOENT)
-        why = errno;
+        why = errno == EISDIR && rmdir(path) == 0 ? 0 : errno;
     if (fd >= 0) close(fd);
     free(path);
     return why;
+}
+
+/* How much of the limit it takes; not what |path| replaces. */
+static uint64_t share(const npu_cache_name *name, const char *path) {
+    return name->kind == NPU_CACHE_IMAGE && !(path && ends_with(path, name->file)) ? name->bytes : 0;
 }
 
 npu_status npu_cache_dir_make_room(const char *dir, const char *path, uint64_t bytes, uint64_t limit, npu_error *err) {
@@ -201,10 +267,11 @@ npu_status npu_cache_dir_make_room(const char *dir, const char *path, uint64_t b
                         (unsigned long long)bytes, (unsigned long long)limit);
     NPU_TRY(npu_cache_dir_list(dir, &names, &n, err));
     uint64_t left = limit - bytes, used = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!ends_with(path, names[i].file)) used += names[i].bytes;
-    for (size_t i = 0; i < n && used > left; i++)
-        if (!ends_with(path, names[i].file) && !npu_cache_dir_remove(dir, names[i].file)) used -= names[i].bytes;
+    for (size_t i = 0; i < n; i++) used += share(&names[i], path);
+    for (size_t i = 0; i < n && used > left; i++) {
+        uint64_t gain = share(&names[i], path);
+        if (gain && !npu_cache_dir_remove(dir, names[i].file)) used -= gain;
+    }
     free(names);
     if (used <= left) return NPU_OK;
     return npu_fail(err, NPU_RANGE, "cache.limit",
@@ -212,16 +279,13 @@ npu_status npu_cache_dir_make_room(const char *dir, const char *path, uint64_t b
                     (unsigned long long)used, (unsigned long long)bytes, (unsigned long long)limit);
 }
 
-static void sweep_file(const char *dir, const char *file, bool all) {
-    struct stat st;
-    bool part = !strncmp(file, PART, sizeof PART - 1), known = ends_with(file, KNOWN);
-    if ((!part && !known) || !status_of(dir, file, &st) || !S_ISREG(st.st_mode)) return;
-    if ((known && all) || time(NULL) - st.st_mtime > (part ? OLD_PART_S : OLD_KNOWN_S))
-        (void)npu_cache_dir_remove(dir, file); /* one that is being written is locked */
-}
-
-void npu_cache_dir_sweep(const char *dir, bool all) {
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));) sweep_file(dir, e->d_name, all);
-    if (d) closedir(d);
+void npu_cache_dir_sweep(const char *dir) {
+    npu_cache_name *names;
+    size_t n;
+    int64_t long_ago = ((int64_t)time(NULL) - OLD_KNOWN_S) * 1000000000;
+    if (npu_cache_dir_list(dir, &names, &n, NULL) != NPU_OK) return;
+    for (size_t i = 0; i < n; i++)
+        if (names[i].kind == NPU_CACHE_PART || (names[i].kind == NPU_CACHE_KNOWN && names[i].used_ns < long_ago))
+            (void)npu_cache_dir_remove(dir, names[i].file);
+    free(names);
 }

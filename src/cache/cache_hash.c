@@ -56,33 +56,52 @@ uint64_t npu_cache_hash_packed(const uint8_t *data, uint64_t bytes, npu_pool *po
 typedef struct hashing {
     const npu_cache_span *file;
     npu_hash128 *chunks;
+    bool may_shrink;
     npu_cache_work work;
 } hashing;
 
-static void hash_part(void *context, unsigned ith, unsigned nth) {
-    hashing *h = context;
-    (void)nth;
-    for (uint64_t i; (i = npu_cache_work_next(&h->work, ith)) < h->work.n;) {
-        const uint8_t *data = h->file->data + i * FILE_CHUNK;
-        uint64_t left = h->file->bytes - i * FILE_CHUNK, bytes = left < FILE_CHUNK ? left : FILE_CHUNK;
-        h->chunks[i] = npu_cache_hash128(data, bytes);
-        npu_map_drop(data, bytes);
-    }
+/* An errno, or 0; |copy| holds a chunk, NULL: it is hashed where it is. */
+static int hash_chunk(const npu_cache_span *file, uint64_t at, uint8_t *copy, npu_hash128 *out) {
+    const uint8_t *data = file->data + at;
+    uint64_t left = file->bytes - at, bytes = left < FILE_CHUNK ? left : FILE_CHUNK;
+    if (copy && !npu_map_copy(copy, data, bytes)) return EFAULT;
+    *out = npu_cache_hash128(copy ? copy : data, bytes);
+    npu_map_drop(data, bytes);
+    return 0;
 }
 
-npu_status npu_cache_hash_files(const npu_cache_span *files, uint32_t n, npu_pool *pool, const npu_cache_stop *stop,
-                                npu_hash128 *out, npu_error *err) {
+static void hash_part(void *context, unsigned ith, unsigned nth) {
+    hashing *h = context;
+    uint8_t *copy = h->may_shrink ? malloc(FILE_CHUNK) : NULL;
+    int why = h->may_shrink && !copy ? ENOMEM : 0;
+    (void)nth;
+    for (uint64_t i; !why && (i = npu_cache_work_next(&h->work, ith)) < h->work.n;)
+        why = hash_chunk(h->file, i * FILE_CHUNK, copy, &h->chunks[i]);
+    if (why) atomic_store(&h->work.failed, why);
+    free(copy);
+}
+
+static npu_status hash_failure(int why, npu_error *err) {
+    if (why == ECANCELED) return npu_fail(err, NPU_CANCELLED, "cache.cancelled", "cancelled");
+    if (why == ENOMEM) return npu_fail(err, NPU_NO_MEMORY, "cache.memory", "no memory to hash the model's files");
+    return npu_fail(err, NPU_REFUSED, "cache.changed", "the model's files changed while they were in use");
+}
+
+npu_status npu_cache_hash_files(const npu_cache_span *files, uint32_t n, bool may_shrink, npu_pool *pool,
+                                const npu_cache_stop *stop, npu_hash128 *out, npu_error *err) {
     uint64_t n_chunks = 0;
     for (uint32_t i = 0; i < n; i++) n_chunks += files[i].bytes / FILE_CHUNK + 1;
     npu_hash128 *chunks = calloc(n_chunks + n, sizeof *chunks), *next = chunks;
     if (!chunks) return npu_fail(err, NPU_NO_MEMORY, "cache.memory", "no memory to hash %u files", n);
     for (uint32_t i = 0; i < n; i++) {
-        hashing h = {&files[i], next + 1, {.n = (files[i].bytes + FILE_CHUNK - 1) / FILE_CHUNK, .stop = stop}};
+        uint64_t n_here = (files[i].bytes + FILE_CHUNK - 1) / FILE_CHUNK;
+        hashing h = {&files[i], next + 1, may_shrink, {.n = n_here, .stop = stop}};
         *next = (npu_hash128){files[i].bytes, 0};
         npu_pool_run(pool, hash_part, &h);
-        if (atomic_load(&h.work.failed)) {
+        int why = atomic_load(&h.work.failed);
+        if (why) {
             free(chunks);
-            return npu_fail(err, NPU_CANCELLED, "cache.cancelled", "cancelled");
+            return hash_failure(why, err);
         }
         next += 1 + h.work.n;
     }

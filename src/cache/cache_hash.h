@@ -36,9 +36,10 @@ uint64_t npu_cache_hash_chunk(const void *data, uint64_t bytes, uint64_t index);
 uint64_t npu_cache_hash_packed(const uint8_t *data, uint64_t bytes, npu_pool *pool);
 
 /* Of |n| mappings, one after the other, with all threads of |pool|; their pages are given back on the way. |stop| is
- * asked at each MiB. NO_MEMORY, CANCELLED. */
-npu_status npu_cache_hash_files(const npu_cache_span *files, uint32_t n, npu_pool *pool, const npu_cache_stop *stop,
-                                npu_hash128 *out, npu_error *err);
+ * asked at each MiB. With |may_shrink| the bytes are copied first, which costs more: a file that no longer has them is
+ * an error then, and a signal without. NO_MEMORY, CANCELLED; REFUSED: it no longer has them. */
+npu_status npu_cache_hash_files(const npu_cache_span *files, uint32_t n, bool may_shrink, npu_pool *pool,
+                                const npu_cache_stop *stop, npu_hash128 *out, npu_error *err);
 
 /* On each thread of a run: the next of |n| pieces of work that nobody has taken, |n| when there are none or the run has
  * stopped. The thread that began the run asks |stop|. */

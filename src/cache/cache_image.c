@@ -73,6 +73,7 @@ static npu_status open_fd(npu_cache_image *image, const char *path, npu_error *e
     struct stat st;
     if (fstat(image->fd, &st) != 0)
         return npu_fail(err, NPU_IO, "cache.read", "%s: can't be read: %s", path, strerror(errno));
+    if (S_ISDIR(st.st_mode)) return refuse(path, "a folder, in whose place nothing can be kept", err);
     if (!S_ISREG(st.st_mode)) return refuse(path, "not a plain file", err);
     if ((uint64_t)st.st_size < sizeof image->head) return refuse(path, "too short", err);
     if (!read_at(image->fd, &image->head, sizeof image->head, 0))
@@ -111,9 +112,13 @@ npu_status npu_cache_image_open(const char *path, const npu_hash128 *content, co
         return npu_fail(err, NPU_NOT_FOUND, "cache.none", "%s: no such file", path);
     if (fd < 0 && errno == ELOOP) return refuse(path, "not a plain file", err);
     if (fd < 0) return npu_fail(err, NPU_IO, "cache.read", "%s: not used: %s", path, strerror(errno));
-    if (fstat(fd, &st) != 0 || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH)) {
+    bool is_read = fstat(fd, &st) == 0, is_own = is_read && st.st_uid == geteuid();
+    if (!is_own || st.st_mode & (S_IWGRP | S_IWOTH)) {
+        npu_status status = is_read
+                                ? refuse(path, is_own ? "other users can write it" : "it belongs to another user", err)
+                                : npu_fail(err, NPU_IO, "cache.read", "%s: not used: %s", path, strerror(errno));
         close(fd);
-        return refuse(path, "other users can write it", err);
+        return status;
     }
     (void)flock(fd, LOCK_SH | LOCK_NB); /* one that is being removed can still be read */
     return npu_cache_image_open_fd(fd, path, content, layout, out, err);

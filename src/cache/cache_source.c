@@ -19,16 +19,17 @@ enum {
     MAX_FILES = 64,         /* that are held open */
 };
 
-static const char magic[8] = "npufile";
+static const char magic[8] = "npuname";
 
 /* What a file of the folder remembers. */
 typedef struct memory {
     char magic[8];
     npu_hash128 boot, identity, content;
+    char model[NPU_CACHE_MODEL_NAME];
     uint64_t hash; /* of the fields before */
 } memory;
 
-_Static_assert(sizeof(memory) == 64, "file layout");
+_Static_assert(sizeof(memory) == 160, "file layout");
 
 bool npu_cache_has_settled(int64_t ctime_ns, int64_t now_ns) {
     return ctime_ns <= now_ns && now_ns - ctime_ns >= SETTLED_NS;
@@ -69,13 +70,14 @@ static bool is_quiet(int fd) {
 }
 
 static npu_hash128 identity_of(const npu_cache_source *s, bool with_times) {
-    uint64_t words[MAX_FILES][5] = {{0}};
+    uint64_t words[MAX_FILES + 1][5] = {{0}};
     for (uint32_t i = 0; i < s->n_files; i++) {
         const npu_cache_file *f = &s->files[i];
         uint64_t all[5] = {f->device, f->inode, f->bytes, (uint64_t)f->mtime_ns, (uint64_t)f->ctime_ns};
         memcpy(words[i], all, with_times ? sizeof all : 2 * sizeof all[0]);
     }
-    return npu_cache_hash128(words, s->n_files * sizeof words[0]);
+    words[s->n_files][0] = npu_cache_hash64(s->model, strlen(s->model));
+    return npu_cache_hash128(words, (s->n_files + 1) * sizeof words[0]);
 }
 
 /* False: the system does not tell this boot from others. */
@@ -89,12 +91,17 @@ static bool boot_hash(npu_hash128 *out) {
     return true;
 }
 
+static bool load(const char *dir, const char *file, memory *out) {
+    return npu_cache_dir_load(dir, file, out, sizeof *out) && memcmp(out->magic, magic, sizeof magic) == 0 &&
+           out->hash == npu_cache_hash64(out, offsetof(memory, hash)) && !out->model[sizeof out->model - 1];
+}
+
 static bool recall(npu_cache_source *s) {
     memory m;
-    if (!npu_cache_dir_load(s->dir, s->name, &m, sizeof m)) return false;
-    if (memcmp(m.magic, magic, sizeof magic) != 0 || m.hash != npu_cache_hash64(&m, offsetof(memory, hash)) ||
-        memcmp(&m.boot, &s->boot, sizeof m.boot) != 0 || memcmp(&m.identity, &s->identity, sizeof m.identity) != 0)
+    if (!load(s->dir, s->known, &m) || memcmp(&m.boot, &s->boot, sizeof m.boot) != 0 ||
+        memcmp(&m.identity, &s->identity, sizeof m.identity) != 0)
         return false;
+    npu_cache_dir_touch(s->dir, s->known);
     s->content = m.content;
     s->is_known = s->is_remembered = true;
     return true;
@@ -106,9 +113,9 @@ static bool hold(npu_cache_source *s, uint32_t i, int64_t now) {
     return fd >= 0 && keeps_times(fd) && npu_cache_has_settled(f->ctime_ns, now) && is_quiet(fd) && is_as_mapped(f, fd);
 }
 
-npu_status npu_cache_source_open(npu_cache_source *out, const char *dir, const npu_cache_file *files, uint32_t n,
-                                 npu_error *err) {
-    npu_cache_source s = {.dir = dir, .n_files = n};
+npu_status npu_cache_source_open(npu_cache_source *out, const char *dir, const char *model, const npu_cache_file *files,
+                                 uint32_t n, npu_error *err) {
+    npu_cache_source s = {.dir = dir, .model = model, .n_files = n};
     s.files = calloc(n + 1, sizeof *s.files);
     s.fds = calloc(n + 1, sizeof *s.fds);
     *out = s;
@@ -121,7 +128,7 @@ npu_status npu_cache_source_open(npu_cache_source *out, const char *dir, const n
     struct timespec now;
     if (n <= MAX_FILES && boot_hash(&s.boot) && clock_gettime(CLOCK_REALTIME, &now) == 0) {
         s.identity = identity_of(&s, true);
-        s.name = identity_of(&s, false);
+        npu_cache_dir_known(identity_of(&s, false), s.known);
         if (recall(&s)) {
             *out = s;
             return NPU_OK;
@@ -141,20 +148,20 @@ void npu_cache_source_close(npu_cache_source *s) {
     *s = (npu_cache_source){0};
 }
 
-static npu_status make_hash(const npu_cache_source *s, npu_pool *pool, const npu_cache_stop *stop, npu_hash128 *out,
-                            npu_error *err) {
+static npu_status make_hash(const npu_cache_source *s, bool may_shrink, npu_pool *pool, const npu_cache_stop *stop,
+                            npu_hash128 *out, npu_error *err) {
     npu_cache_span *spans = calloc(s->n_files + 1, sizeof *spans);
     if (!spans) return npu_fail(err, NPU_NO_MEMORY, "cache.memory", "no memory for %u files", s->n_files);
     for (uint32_t i = 0; i < s->n_files; i++)
         if (s->files[i].data) spans[i] = (npu_cache_span){s->files[i].data, s->files[i].bytes};
-    npu_status status = npu_cache_hash_files(spans, s->n_files, pool, stop, out, err);
+    npu_status status = npu_cache_hash_files(spans, s->n_files, may_shrink, pool, stop, out, err);
     free(spans);
     return status;
 }
 
-npu_status npu_cache_source_read(npu_cache_source *s, npu_pool *pool, const npu_cache_stop *stop, npu_error *err) {
+npu_status npu_cache_source_read(npu_cache_source *s, npu_pool *pool, npu_error *err) {
     if (s->is_known) return NPU_OK;
-    NPU_TRY(make_hash(s, pool, stop, &s->content, err));
+    NPU_TRY(make_hash(s, false, pool, NULL, &s->content, err));
     s->is_known = true;
     return NPU_OK;
 }
@@ -170,20 +177,30 @@ static bool all_as_mapped(const npu_cache_source *s) {
 }
 
 npu_status npu_cache_source_confirm(npu_cache_source *s, npu_pool *pool, const npu_cache_stop *stop, npu_error *err) {
-    npu_hash128 now;
+    npu_hash128 now = s->content;
     if (!all_as_mapped(s)) return changed(err);
-    if (s->is_steady) {
-        NPU_TRY(npu_cache_source_read(s, pool, stop, err));
-        return all_as_mapped(s) ? NPU_OK : changed(err);
-    }
-    NPU_TRY(make_hash(s, pool, stop, &now, err));
-    return s->is_known && !memcmp(&now, &s->content, sizeof now) ? NPU_OK : changed(err);
+    if (!s->is_steady || !s->is_known) NPU_TRY(make_hash(s, true, pool, stop, &now, err));
+    bool is_same = s->is_known ? !memcmp(&now, &s->content, sizeof now) : s->is_steady;
+    if (!is_same || !all_as_mapped(s)) return changed(err);
+    s->content = now;
+    s->is_known = true;
+    return NPU_OK;
 }
 
 npu_status npu_cache_source_remember(const npu_cache_source *s, npu_error *err) {
     if (!s->is_steady || !s->is_known) return NPU_OK;
     memory m = {.boot = s->boot, .identity = s->identity, .content = s->content};
     memcpy(m.magic, magic, sizeof magic);
+    snprintf(m.model, sizeof m.model, "%s", s->model);
     m.hash = npu_cache_hash64(&m, offsetof(memory, hash));
-    return npu_cache_dir_store(s->dir, s->name, &m, sizeof m, err);
+    return npu_cache_dir_store(s->dir, s->known, &m, sizeof m, err);
+}
+
+bool npu_cache_source_describe(const char *dir, const char *file, char model[NPU_CACHE_MODEL_NAME],
+                               npu_hash128 *content) {
+    memory m;
+    if (!load(dir, file, &m)) return false;
+    memcpy(model, m.model, sizeof m.model);
+    *content = m.content;
+    return true;
 }

@@ -23,26 +23,30 @@ typedef struct npu_cache_source {
     bool is_known;      /* |content| is the hash */
     bool is_remembered; /* and was there without reading */
     npu_hash128 content;
-    npu_hash128 identity, name; /* of the files' identities; of what stays when a file changes in place */
-    npu_hash128 boot;
-    const char *dir; /* where hashes are remembered */
+    npu_hash128 identity, boot; /* of the files' identities; of the system's start */
+    char known[48];             /* where the hash is remembered; the same when a file changes in place */
+    const char *dir, *model;
 } npu_cache_source;
 
-/* Takes copies of |files| but not of their paths. NO_MEMORY. */
-npu_status npu_cache_source_open(npu_cache_source *out, const char *dir, const npu_cache_file *files, uint32_t n,
-                                 npu_error *err);
+/* Takes copies of |files| but not of their paths, |dir| and |model|, the name by which people know the model. Under
+ * another name its content is remembered anew. NO_MEMORY. */
+npu_status npu_cache_source_open(npu_cache_source *out, const char *dir, const char *model, const npu_cache_file *files,
+                                 uint32_t n, npu_error *err);
 void npu_cache_source_close(npu_cache_source *s);
 
-/* Makes the hash, if it is not known. NO_MEMORY, CANCELLED. */
-npu_status npu_cache_source_read(npu_cache_source *s, npu_pool *pool, const npu_cache_stop *stop, npu_error *err);
+/* Makes the hash, if it is not known. NO_MEMORY. */
+npu_status npu_cache_source_read(npu_cache_source *s, npu_pool *pool, npu_error *err);
 
 /* Before packed weights are kept under the hash: sees that the files are what they were when the source was opened, and
- * makes the hash. Nothing is read of files whose size is another, since reading a mapping beyond its file's end is
- * fatal. REFUSED: they changed; NO_MEMORY, CANCELLED. */
+ * makes the hash, which files that are cut meanwhile do not make fatal. REFUSED: they changed; NO_MEMORY, CANCELLED. */
 npu_status npu_cache_source_confirm(npu_cache_source *s, npu_pool *pool, const npu_cache_stop *stop, npu_error *err);
 
 /* After npu_cache_source_confirm: remembers the hash for later processes, where it may be. IO. */
 npu_status npu_cache_source_remember(const npu_cache_source *s, npu_error *err);
+
+/* What |file| of the folder remembers: the name of a model and its content. False: it is none of these files. */
+bool npu_cache_source_describe(const char *dir, const char *file, char model[NPU_CACHE_MODEL_NAME],
+                               npu_hash128 *content);
 
 /* Whether a status change at |ctime_ns| is so long before |now_ns| that a later one has another time. */
 bool npu_cache_has_settled(int64_t ctime_ns, int64_t now_ns);

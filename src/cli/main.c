@@ -37,7 +37,8 @@ static const cli_command commands[] = {
      PLAN_GROUPS | CLI_SUBMIT | CLI_CACHE | CLI_OUTPUT | CLI_TOKENS | CLI_RUNS | CLI_AGAINST | CLI_JSON | CLI_PROFILE,
      1, cli_gate, 2},
     {"cache", "ls|clean [MODEL]",
-     "list or remove packed weights that earlier runs left; MODEL is a name that ls prints", CLI_JSON, 1, cli_cache, 1},
+     "list or remove packed weights that earlier runs left; MODEL is a model file or its name", CLI_JSON, 1, cli_cache,
+     1},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -86,14 +87,19 @@ static int finish(int code) {
 
 /* Where generated files are kept, as the XDG rules say; a name that is not absolute counts for nothing. NPU_NO_CACHE is
  * --no-cache for all commands: what is to see packing itself must not depend on earlier runs. */
-static void find_cache(cli_options *o) {
+static void find_cache(const cli_command *command, cli_options *o) {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n = xdg && xdg[0] == '/'     ? snprintf(o->cache, sizeof o->cache, "%s/npu", xdg)
             : home && home[0] == '/' ? snprintf(o->cache, sizeof o->cache, "%s/.cache/npu", home)
                                      : 0;
-    if (n >= (int)sizeof o->cache) o->cache[0] = 0;
     const char *off = getenv("NPU_NO_CACHE");
     if (off && off[0]) o->no_cache = true;
+    if (!n) o->cache_problem = "neither XDG_CACHE_HOME nor HOME is an absolute path";
+    if (n < (int)sizeof o->cache) return;
+    o->cache[0] = 0;
+    o->cache_problem = "its path is longer than the system's limit";
+    if (command->groups & CLI_CACHE && !o->no_cache)
+        fprintf(stderr, "npu: warning: packed weights are not kept: there is no cache folder: %s\n", o->cache_problem);
 }
 
 static int run(const cli_command *command, int argc, char **argv) {
@@ -104,7 +110,7 @@ static int run(const cli_command *command, int argc, char **argv) {
     cli_options options;
     int bad = cli_parse(command, argc, argv, &options);
     if (bad || cli_emu_help(&options, &bad)) return bad;
-    find_cache(&options);
+    find_cache(command, &options);
     cli_catch_shrunk_file();
     cli_catch_interrupt();
     return command->run(&options);

@@ -65,7 +65,8 @@ typedef struct cli_options {
 #include "cli/options.def"
     const char *positional[CLI_POSITIONAL_MAX];
     int n_positional;
-    char cache[1024]; /* the user's cache folder of this program, from the environment; "" = none */
+    char cache[4096];          /* the user's cache folder of this program, from the environment; "" = none */
+    const char *cache_problem; /* why there is none */
 } cli_options;
 
 typedef struct cli_command {
