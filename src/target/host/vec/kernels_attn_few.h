@@ -1,6 +1,7 @@
 /* FLASH_ATTN on vectors: scores and weights of a block of keys for few query rows. A template as kernels_map.h; part of
- * kernels_attn_block.h. Lanes are keys: they are turned ([D][32]), halves as halves where the machine can, because with
- * few rows the products cost less than what it takes to read and turn the keys.
+ * kernels_attn_block.h. Lanes are keys: they are turned ([D][32]), halves as halves where the machine can (half of the
+ * shuffles, and no floats written and read again), because with few rows the products cost less than what it takes to
+ * read and turn the keys.
  */
 #ifdef VEC_TURN_HALVES
 /* Keys as halves: t->halves[(v * d + i) * VW + lane], v the vector of the block. Whole blocks are turned where they
@@ -61,35 +62,38 @@ NPU_INLINE void dot_rows(const attn_tile *t, uint32_t row, int n, int halves) {
     for (int r = 0; r < n; r++)
         for (int v = 0; v < BLOCK_VECTORS; v++) s[r][v] = vf_set(0.0f);
     for (uint32_t i = 0; i < t->d; i++) {
-        vf k[BLOCK_VECTORS];
+        vf q[VROWS];
         size_t at = (size_t)i * BLOCK;
-        for (int v = 0; v < BLOCK_VECTORS; v++)
-            k[v] = halves ? vf_load_half(t->halves + ((size_t)v * t->d + i) * VW) : vf_load(t->turned + at + v * VW);
-        for (int r = 0; r < n; r++) {
-            vf q = vf_set(t->rows[row + (uint32_t)r].q[i]);
-            for (int v = 0; v < BLOCK_VECTORS; v++) s[r][v] = vf_fma(q, k[v], s[r][v]);
+        for (int r = 0; r < n; r++) q[r] = vf_set(t->rows[row + (uint32_t)r].q[i]);
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            vf k = halves ? vf_load_half(t->halves + ((size_t)v * t->d + i) * VW) : vf_load(t->turned + at + v * VW);
+            for (int r = 0; r < n; r++) s[r][v] = vf_fma(q[r], k, s[r][v]);
         }
     }
     for (int r = 0; r < n; r++)
         for (int v = 0; v < BLOCK_VECTORS; v++) vf_store(t->p + (row + (uint32_t)r) * BLOCK + v * VW, s[r][v]);
 }
 
-/* Rows at once hide the latency of the sums. */
+/* Rows at once hide the latency of the sums and share the keys' conversion: as evenly as can be, so never one of them
+ * behind VROWS others. */
 NPU_INLINE void dot_all(const attn_tile *t, int halves) {
-    uint32_t row = 0;
-    for (; row + VROWS <= t->n_rows; row += VROWS) dot_rows(t, row, VROWS, halves);
-    switch (t->n_rows - row) { /* below VROWS */
-    case 3:
-        dot_rows(t, row, VROWS < 3 ? 1 : 3, halves);
-        break;
-    case 2:
-        dot_rows(t, row, VROWS < 2 ? 1 : 2, halves);
-        break;
-    case 1:
-        dot_rows(t, row, 1, halves);
-        break;
-    default:
-        break;
+    for (uint32_t row = 0, n; row < t->n_rows; row += n) {
+        uint32_t left = t->n_rows - row;
+        n = left == VROWS + 1 ? VROWS / 2 + 1 : left < VROWS ? left : VROWS;
+        switch (n) {
+        case 1:
+            dot_rows(t, row, 1, halves);
+            break;
+        case 2:
+            dot_rows(t, row, VROWS < 2 ? 1 : 2, halves);
+            break;
+        case 3:
+            dot_rows(t, row, VROWS < 3 ? 1 : 3, halves);
+            break;
+        default:
+            dot_rows(t, row, VROWS, halves);
+            break;
+        }
     }
 }
 

@@ -8,9 +8,10 @@
 
 #include <immintrin.h>
 #include <stdint.h>
+#include <string.h>
 
 /* What fits the registers: query rows whose scores, or whose sums of values, are at work; keys, of many rows. */
-enum { VW = 8, VROWS = 2, VALUE_ROWS = 3, MANY_KEYS = 6 };
+enum { VW = 8, VROWS = 3, VALUE_ROWS = 3, MANY_KEYS = 6 };
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -155,6 +156,40 @@ static inline void vf_store_pairs(float *p, vf even, vf odd) {
     vf lo = _mm256_unpacklo_ps(even, odd), hi = _mm256_unpackhi_ps(even, odd);
     vf_store(p, _mm256_permute2f128_ps(lo, hi, 0x20));
     vf_store(p + 8, _mm256_permute2f128_ps(lo, hi, 0x31));
+}
+
+/* 16 halves of each of 8 rows: to[8 * c + r] is half c of row r. */
+static inline void vec_turn_16(const uint8_t *rows, size_t stride, uint16_t *to) {
+    __m256i r[8], two[8], four[8];
+    for (size_t i = 0; i < 8; i++) r[i] = _mm256_loadu_si256((const __m256i *)(const void *)(rows + i * stride));
+    for (int i = 0; i < 8; i += 2) {
+        two[i] = _mm256_unpacklo_epi16(r[i], r[i + 1]);
+        two[i + 1] = _mm256_unpackhi_epi16(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) { /* four[i + k]: halves 2k and 2k + 1 of each 128-bit lane, of rows i .. i + 3 */
+        four[i] = _mm256_unpacklo_epi32(two[i], two[i + 2]);
+        four[i + 1] = _mm256_unpackhi_epi32(two[i], two[i + 2]);
+        four[i + 2] = _mm256_unpacklo_epi32(two[i + 1], two[i + 3]);
+        four[i + 3] = _mm256_unpackhi_epi32(two[i + 1], two[i + 3]);
+    }
+    for (size_t k = 0; k < 4; k++) {
+        __m128i *at = (__m128i *)(void *)(to + 16 * k);
+        __m256i even = _mm256_unpacklo_epi64(four[k], four[4 + k]), odd = _mm256_unpackhi_epi64(four[k], four[4 + k]);
+        _mm_storeu_si128(at, _mm256_castsi256_si128(even));
+        _mm_storeu_si128(at + 1, _mm256_castsi256_si128(odd));
+        _mm_storeu_si128(at + 8, _mm256_extracti128_si256(even, 1));
+        _mm_storeu_si128(at + 9, _mm256_extracti128_si256(odd, 1));
+    }
+}
+
+/* At most 32 halves of each of 8 rows, turned in the same way; what lies |ahead| bytes on is asked for. */
+#define VEC_TURN_HALVES
+static inline void vec_turn_halves(const uint8_t *rows, size_t stride, size_t ahead, uint32_t n, uint16_t *to) {
+    uint32_t c = 0;
+    for (size_t i = 0; i < 8; i++) __builtin_prefetch(rows + i * stride + ahead, 0, 2);
+    for (; c + 16 <= n; c += 16) vec_turn_16(rows + 2 * c, stride, to + 8 * c);
+    for (; c < n; c++)
+        for (size_t i = 0; i < 8; i++) memcpy(to + 8 * c + i, rows + i * stride + 2 * c, 2);
 }
 
 #include "target/host/vec/transpose_x86.h"
