@@ -56,7 +56,15 @@ def main():
         (folder / "emu/libcdsprpc.so").write_bytes(without_symbol(library, "npu_emu_configure"))
         env = {**os.environ, "LD_LIBRARY_PATH": str(folder / "emu")}
         there = subprocess.run([program, "devices"], capture_output=True, text=True, env=env, timeout=60)
-        assert "Hexagon v73 (device)" in there.stdout, there
+        assert re.search(r"Hexagon v73 \(device\), .*, numbers near the CPU's, not the same bits$", there.stdout, re.M), there
+        plan = [program, "plan", "-m", model, "--ctx", "64", "--npu-target", "hexagon"]
+        for more in [], ["--arch", "v73"]:
+            done = subprocess.run([*plan, *more, "-o", folder / "plan.json"], capture_output=True, text=True, env=env, timeout=60)
+            assert not done.returncode and json.loads((folder / "plan.json").read_text())["target"]["caps"]["bit_exact"] is False
+            done = subprocess.run([*plan, *more], capture_output=True, text=True, env=env, timeout=60)
+            assert "numbers: near the CPU's, not the same bits" in done.stdout, done
+        done = run_npu(*plan[1:], "--driver", "sim", text=True)
+        assert "numbers:" not in done.stdout, done
         asked = [program, *common, "--device", "npu", "-o", str(folder / "asked")]
         done = subprocess.run(asked, capture_output=True, text=True, env=env, timeout=60)
         assert done.returncode not in (0, 2) and "libnpu-htp-v73.so" in done.stderr, done

@@ -41,7 +41,9 @@ typedef struct npu_context_params {
                               * that works row by row; NULL = its first */
     const char *split;  /* how the model is split over them: "layer", "row", "tensor"; NULL = as npu_devices says */
     const char *driver; /* NULL = "auto", which never is an emulator */
-    const char *kernels_dir; /* where the target's programs are; NULL = as installed */
+    const char *kernels_dir; /* where the target's programs are; NULL = as installed. hexagon on a device: FastRPC looks
+                              * along DSP_LIBRARY_PATH only, where the program must put the folder before it has
+                              * threads, as npu does for --kernels */
     const char
         *cache_dir; /* where files are kept for later contexts: weights as a target packed them, written when the
                      * context closes (in the folder "weights"), and kernels of emulated devices; NULL = nowhere */

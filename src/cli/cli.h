@@ -55,6 +55,10 @@ void cli_progress(const cli_options *o, const char *what, size_t done, size_t al
 /* Turns SIGBUS on a mapped file that shrank into one line and exit code 1. */
 void cli_catch_shrunk_file(void);
 
+/* Lets the vendors' libraries find the folder of --kernels, by the environment: only while there are no other threads.
+ * 0, or the exit code. In main.c. */
+int cli_show_kernels(const cli_options *o);
+
 /* A model and a context opened as the flags say. */
 typedef struct cli_session {
     npu_model *model;

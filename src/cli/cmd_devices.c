@@ -14,7 +14,7 @@ static void print_line(const npu_target_ops *t, npu_status status, const npu_cap
     }
     printf("%-8s %s", t->name, caps->device);
     if (caps->hw.vtcm_bytes) printf(", %u HVX contexts, %u KiB VTCM", caps->hw.threads, caps->hw.vtcm_bytes / 1024);
-    putchar('\n');
+    puts(caps->bit_exact ? "" : ", numbers near the CPU's, not the same bits");
 }
 
 static json_t *to_json(const npu_target_ops *t, npu_status status, const npu_caps *caps, const npu_error *err) {
@@ -25,6 +25,7 @@ static json_t *to_json(const npu_target_ops *t, npu_status status, const npu_cap
         cli_json_set(&row, "vtcm_bytes", json_integer(caps->hw.vtcm_bytes));
         cli_json_set(&row, "hvx_contexts", json_integer(caps->hw.threads));
         cli_json_set(&row, "window_bytes", json_integer((json_int_t)caps->hw.window_bytes));
+        cli_json_set(&row, "bit_exact", json_boolean(caps->bit_exact));
     } else {
         cli_json_set(&row, "why", json_string(err->text));
         cli_json_set(&row, "code", json_string(err->code));

@@ -40,6 +40,7 @@ static int check(const cli_options *given) {
     if (o.output) return cli_usage("npu gate check has no flag --output");
     int bad = cli_gate_read(o.positional[1], &was);
     if (!bad) cli_gate_options(&was, &o);
+    if (!bad) bad = cli_show_kernels(&o);
     if (!bad) bad = cli_check_options(&o);
     if (!bad) bad = open_session(&o, &session);
     if (!bad) bad = cli_gate_measure(&o, &session, &was, &now);

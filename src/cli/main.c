@@ -1,6 +1,7 @@
 /* The npu command: finds the command, parses its flags, runs it, and fails when its output did not get out. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "target/target.h"
 
 enum {
     PLAN_GROUPS = CLI_MODEL | CLI_CONTEXT | CLI_CPU | CLI_PLACE | CLI_DEVICE,
@@ -102,6 +104,31 @@ static void find_cache(const cli_command *command, cli_options *o) {
         fprintf(stderr, "npu: warning: packed weights are not kept: there is no cache folder: %s\n", o->cache_problem);
 }
 
+/* The folder of --kernels before those where the vendor's library looks (npu_target_ops.search_variable). A folder that
+ * is not there, or can't be in such a list, is the target's to refuse. */
+static int show_kernels(const char *kernels, const npu_target_ops *target) {
+    char whole[PATH_MAX];
+    const char *before = getenv(target->search_variable);
+    if (!before && target->search_before) before = getenv(target->search_before);
+    if (!realpath(kernels, whole) || strchr(whole, ';')) return 0;
+    size_t size = strlen(whole) + (before ? strlen(before) : 0) + 2;
+    char *path = malloc(size);
+    if (path) snprintf(path, size, "%s%s%s", whole, before && *before ? ";" : "", before ? before : "");
+    int failed = !path || setenv(target->search_variable, path, 1) != 0;
+    free(path);
+    return failed ? cli_error("--kernels %s: no memory for %s", kernels, target->search_variable) : 0;
+}
+
+int cli_show_kernels(const cli_options *o) {
+    int bad = 0;
+    for (unsigned i = 0; o->kernels && npu_target_at(i) && !bad; i++) {
+        const npu_target_ops *t = npu_target_at(i);
+        if (t->search_variable && (!o->npu_target || !strcmp(o->npu_target, t->name)))
+            bad = show_kernels(o->kernels, t);
+    }
+    return bad;
+}
+
 static int run(const cli_command *command, int argc, char **argv) {
     if (argc > 0 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"))) {
         cli_print_help(command);
@@ -111,6 +138,8 @@ static int run(const cli_command *command, int argc, char **argv) {
     int bad = cli_parse(command, argc, argv, &options);
     if (bad || cli_emu_help(&options, &bad)) return bad;
     find_cache(command, &options);
+    bad = cli_show_kernels(&options);
+    if (bad) return bad;
     cli_catch_shrunk_file();
     cli_catch_interrupt();
     return command->run(&options);

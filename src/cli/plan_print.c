@@ -60,6 +60,7 @@ static void print_summary(const npu_plan *p) {
         "  settings: %scontext %u, %u sequence%s, KV cache %s, up to %u rows a step when decoding and %u of a prompt\n",
         modes[s->mode], s->ctx, s->n_seq, s->n_seq == 1 ? "" : "s", npu_format_name(s->kv_type), s->decode_rows,
         s->prefill_rows);
+    if (!p->caps.bit_exact && beside) puts("  numbers: near the CPU's, not the same bits (docs/numerics.md)");
     if (s->devices[0]) printf("  devices: %s, split by %s\n", s->devices, s->split);
     printf("  plan %s\n", p->hash);
 }

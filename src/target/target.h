@@ -143,6 +143,12 @@ typedef struct npu_target_ops {
     bool is_npu;      /* "host" and "null" are not NPU targets */
     bool has_devices; /* npu_target_params.devices and .split mean something */
 
+    /* Optional: an environment variable with the folders, joined by semicolons, where the vendor's library looks for
+     * kernels. It is the main program's to put kernels_dir in front of them, before it has threads: a target can't
+     * change the environment under other threads' eyes. |search_before|: what the library reads when that is not set.
+     */
+    const char *search_variable, *search_before;
+
     /* Fills |caps| with what is there; needs no model, opens no session and leaves nothing open. NO_DEVICE says what
      * was looked for. */
     npu_status (*probe)(const npu_target_params *params, npu_caps *caps, npu_error *err);

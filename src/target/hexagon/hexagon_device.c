@@ -6,13 +6,21 @@
 #include "wire/message.h"
 #include "wire/trace.h"
 
-/* Vector contexts: six were seen on one 8 Elite (v79), four on its predecessors; v81 is taken to have no fewer. Local
- * memory: 8 MiB wherever it was seen, 4 MiB is the least of v68. Window: what the best open backend takes of the 4 GiB
- * by default. A device that is here is asked; these are for planning without one, and the emulated device of the same
- * architecture has the same (tests/hexagon_plan.py). */
+/* For planning without a device; one that is here is asked. None of it was confirmed on hardware. Sources:
+ * - contexts: 6 is what FastRPC's HVX_SUPPORT_128B said of one Snapdragon 8 Elite (v79), and v81 is taken to have no
+ *   fewer. 4 for what is older is our assumption, no public figure is known.
+ * - local memory: Qualcomm's table of its chips in ExecuTorch and LiteRT (SoC info: SM8350 v68 4 MiB, another v68 8;
+ *   SM8450 v69, SM8550 v73, SM8650 v75, SM8750 v79 8 MiB); v81 is taken to have no less.
+ * - window: the budget for mapped buffers of llama.cpp's Hexagon backend, 3000 MiB for v73 and 3200 MiB from v75 on;
+ *   what is older is taken for v73.
+ * The emulated device of an architecture has the same figures (tests/hexagon_plan.py). */
 static const npu_hex_arch arches[] = {
-    {68, 4, 4 << 20, 3000ull << 20}, {69, 4, 8 << 20, 3000ull << 20}, {73, 4, 8 << 20, 3000ull << 20},
-    {75, 4, 8 << 20, 3200ull << 20}, {79, 6, 8 << 20, 3200ull << 20}, {81, 6, 8 << 20, 3200ull << 20},
+    {.arch = 68, .threads = 4, .vtcm_bytes = 4 << 20, .window_bytes = 3000ull << 20},
+    {.arch = 69, .threads = 4, .vtcm_bytes = 8 << 20, .window_bytes = 3000ull << 20},
+    {.arch = 73, .threads = 4, .vtcm_bytes = 8 << 20, .window_bytes = 3000ull << 20},
+    {.arch = 75, .threads = 4, .vtcm_bytes = 8 << 20, .window_bytes = 3200ull << 20},
+    {.arch = 79, .threads = 6, .vtcm_bytes = 8 << 20, .window_bytes = 3200ull << 20},
+    {.arch = 81, .threads = 6, .vtcm_bytes = 8 << 20, .window_bytes = 3200ull << 20},
 };
 
 enum { ARCHES = sizeof arches / sizeof arches[0] };
@@ -68,8 +76,9 @@ npu_status npu_hex_device_hw(const npu_hex_driver *d, npu_hw *hw, npu_error *err
     *hw = npu_hex_hw_of(arch);
     uint32_t contexts = ask(d, HVX_SUPPORT_128B);
     uint64_t vtcm = (uint64_t)ask(d, VTCM_PAGE) * ask(d, VTCM_COUNT);
-    /* Of a device 1 says no more than "it has HVX"; the emulated one means it. */
-    if (contexts > !d->emulated) hw->threads = contexts < NPU_MAX_THREADS ? contexts : NPU_MAX_THREADS;
+    /* A device may answer 1 for "it has HVX": there only 2 and more are a number. The emulated one means its 1. */
+    uint32_t least_count = d->emulated ? 1 : 2;
+    if (contexts >= least_count) hw->threads = contexts < NPU_MAX_THREADS ? contexts : NPU_MAX_THREADS;
     if (vtcm >= NPU_HEX_VTCM_LEAST && vtcm <= NPU_HEX_VTCM_MOST) hw->vtcm_bytes = (uint32_t)vtcm;
     if (d->window_bytes && d->window_bytes < hw->window_bytes) hw->window_bytes = d->window_bytes;
     npu_hex_limit_buffers(d, hw);

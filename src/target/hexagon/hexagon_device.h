@@ -8,7 +8,7 @@
 enum {
     NPU_HEX_DOMAIN = CDSP_DOMAIN_ID,
     NPU_HEX_MAX_BUFFER = 1 << 30,
-    NPU_HEX_SLOTS = 64, /* buffers mapped at once: our own limit, nothing is known of a smaller one of FastRPC */
+    NPU_HEX_SLOTS = 64, /* buffers mapped at once: as many as llama.cpp maps; FastRPC is not known to have fewer */
     NPU_HEX_VTCM_LEAST = 1 << 18, /* sizes of local memory that are believed */
     NPU_HEX_VTCM_MOST = 1 << 26,
 };

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +137,8 @@ static npu_status find_driver(const char *name, size_t *i, npu_error *err) {
                     known);
 }
 
-static npu_status check_folder(const char *kernels_dir, npu_error *err) {
+/* FastRPC looks along DSP_LIBRARY_PATH and nowhere else (npu_target_ops.search_variable). */
+static npu_status check_folder(const char *kernels_dir, bool emulated, npu_error *err) {
     struct stat st;
     const char *why = NULL;
     if (kernels_dir && stat(kernels_dir, &st))
@@ -147,29 +147,9 @@ static npu_status check_folder(const char *kernels_dir, npu_error *err) {
         why = "not a folder";
     else if (kernels_dir && strlen(kernels_dir) >= sizeof((npu_hex_driver *)0)->programs)
         why = "too long a name";
+    else if (kernels_dir && !emulated && strchr(kernels_dir, ';'))
+        why = "FastRPC takes no folder with a ; in its name";
     return why ? npu_fail(err, NPU_REFUSED, "hexagon.kernels", "--kernels %s: %s", kernels_dir, why) : NPU_OK;
-}
-
-/* FastRPC takes the folders where an NPU program may be from the environment, and from nowhere else: this one first,
- * then the others that were there, so that opening by turns adds nothing. Names are joined by semicolons and can't have
- * one. */
-static npu_status set_search_path(const char *folder, npu_error *err) {
-    char path[4096], whole[PATH_MAX];
-    const char *before = getenv("DSP_LIBRARY_PATH");
-    if (!before) before = getenv("ADSP_LIBRARY_PATH");
-    if (!realpath(folder, whole)) snprintf(whole, sizeof whole, "%s", folder);
-    size_t n = strlen(whole), used = (size_t)snprintf(path, sizeof path, "%s", whole);
-    if (strchr(whole, ';'))
-        return npu_fail(err, NPU_REFUSED, "hexagon.kernels",
-                        "--kernels %s: FastRPC takes no folder with a ; in its name", folder);
-    for (size_t length; before && *before && used < sizeof path; before += length + (before[length] == ';')) {
-        length = strcspn(before, ";");
-        if (length == n && !memcmp(before, whole, n)) continue;
-        used += (size_t)snprintf(path + used, sizeof path - used, ";%.*s", (int)length, before);
-    }
-    if (used >= sizeof path || setenv("DSP_LIBRARY_PATH", path, 1) != 0)
-        return npu_fail(err, NPU_REFUSED, "hexagon.kernels", "--kernels %s: DSP_LIBRARY_PATH can't take it", folder);
-    return NPU_OK;
 }
 
 npu_status npu_hex_driver_open(const npu_target_params *params, const char *kernels_dir, npu_hex_driver *d,
@@ -180,11 +160,10 @@ npu_status npu_hex_driver_open(const npu_target_params *params, const char *kern
     NPU_TRY(find_driver(name, &i, err));
     d->emulated = drivers[i].emulated;
     d->timeout_s = drivers[i].timeout_s;
-    NPU_TRY(check_folder(kernels_dir, err));
+    NPU_TRY(check_folder(kernels_dir, d->emulated, err));
     if (kernels_dir) snprintf(d->programs, sizeof d->programs, "%s", kernels_dir);
     npu_status status = d->emulated ? open_emulated(name, d, err) : open_real(name, d, err);
     if (status == NPU_OK) status = resolve(d, err);
-    if (status == NPU_OK && !d->emulated && kernels_dir) status = set_search_path(kernels_dir, err);
     if (status == NPU_OK && d->emulated) status = configure_all(d, drivers[i].settings, kernels_dir, params, err);
     if (status == NPU_OK && !d->emulated && params->emu && *params->emu)
         status = npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu is for emulated drivers, not %s", name);
