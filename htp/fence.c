@@ -20,8 +20,9 @@ uint32_t htp_fence_wait(npu_fence *fence, uint32_t wanted, uint64_t timeout_us) 
     uint64_t until = 0;
     for (uint32_t tries = 0;; tries++) {
         if (NPU_GUARD(FENCE_READ)) htp_memory_refresh(fence, sizeof *fence);
-        uint32_t sequence = __atomic_load_n(&fence->sequence, __ATOMIC_ACQUIRE);
-        if (npu_fence_reached(sequence, wanted)) return __atomic_load_n(&fence->status, __ATOMIC_RELAXED);
+        uint64_t word = __atomic_load_n(&fence->word, __ATOMIC_ACQUIRE);
+        uint32_t sequence = (uint32_t)word;
+        if (npu_fence_reached(sequence, wanted)) return (uint32_t)(word >> 32);
         htp_machine_pause();
         if (tries < SPINS) continue;
         uint64_t now = HAP_perf_get_time_us();

@@ -1,7 +1,7 @@
 /* Fences of a group of devices, as the NPU program uses them: signal, and wait with a time limit. The order of memory
- * they keep is the contract of wire/fence.h: steps 2 and 3 of the owner, 1 to 3 of the reader are here. Step 1 of the
+ * they keep is the contract of wire/fence.h: steps 2 and 3 of the owner, 1 and 2 of the reader are here. Step 1 of the
  * owner is the caller's: htp/batch.c calls on the main thread between ops, and an op ends when every transfer it pushed
- * is popped and every byte it wrote has arrived (htp_op_fn). Step 4 of the reader is the ops'. */
+ * is popped and every byte it wrote has arrived (htp_op_fn). Step 3 of the reader is the ops'. */
 #ifndef HTP_FENCE_H
 #define HTP_FENCE_H
 

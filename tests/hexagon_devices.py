@@ -5,6 +5,7 @@ costs.
   python tests/hexagon_devices.py tensor            the same by tensors, whose sums are in another order
   python tests/hexagon_devices.py barriers          how many a step has, split by rows
   python tests/hexagon_devices.py refused           sets and splits that can't be, plans for other sets
+  python tests/hexagon_devices.py windows           windows that hold so little that a batch has more parts than can be under way
   python tests/hexagon_devices.py faults TOOL RUNS  one device killed, hung or failing at a random point; then a sound request
 """
 import json
@@ -15,10 +16,12 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 from npu_test import FULL, model, run_npu, shared
 from refs_a import FLOATS, kld
+from tiny_model import Tiny
 
 PLACES = ["0:0", "0:1", "1:0", "1:1", "0:2", "0:3", "1:2", "1:3"]
 HEXAGON = ["--npu-target", "hexagon", "--driver", "sim", "--emu", "cdsps=2"]
@@ -180,6 +183,28 @@ def transports(folder):
     assert done.returncode == 3 and "hexagon.split_transport" in done.stderr, done
     print("invoked devices by layers, not by rows; devices with one context")
 
+def windows(folder):
+    """A batch in more parts than there are places for answers (32 a device): the bytes are those of a window that holds all, with a
+    trace too, and a device that dies in the midst of it keeps nobody waiting."""
+    path, ids = folder / "m.gguf", [1 + k * 7 % 90 for k in range(20)]
+    Tiny("llama", n_layers=24, n_embd=128, n_ff=512, n_vocab=101, type="F16").save(path)
+    one = logits(path, ids, 2, folder / "one", *HEXAGON, "--ctx", 32)
+    for split in ("row", "layer", "tensor"):
+        size = next(kib for kib in range(3000, 16000, 100) if not run_npu("plan", "-m", path, *HEXAGON, "--emu", f"window={kib}K",
+                    *device_set(2, split), "--ctx", 32, check=False).returncode)
+        small = [*HEXAGON, "--emu", f"window={size}K", *device_set(2, split), "--ctx", 32]
+        want = one if split != "tensor" else logits(path, ids, 2, folder / "set", *HEXAGON, *device_set(2, split), "--ctx", 32)
+        assert logits(path, ids, 2, folder / "set", *small) == want, (split, size)
+        assert logits(path, ids, 2, folder / "set", *small, "--trace", folder / "trace") == want, (split, size)
+        steps = json.loads(run_npu("bench", "-m", path, "--host-cost", "--gen-tokens", 2, "--json", *small, text=True).stdout)
+        assert split == "layer" or steps["messages"] > 2 * 32 + 2, steps["messages"]
+        start = time.monotonic()
+        done = run_npu("logits", "-m", path, "--ids", "1,2", "-o", folder / "out", *small, "--timeout", 100, "--emu",
+                       "fault=dsp11:op@150=die", check=False, text=True)
+        assert done.returncode and "NPU 0:1" in done.stderr and time.monotonic() - start < 50, done
+        print(f"by {split} in {size} KiB: {steps['messages']} messages a step", flush=True)
+
+
 def domain(place):
     npu, session = map(int, place.split(":"))
     return 3 + npu + 8 * session
@@ -228,6 +253,8 @@ def main():
             tensor(folder)
         elif sys.argv[1] == "barriers":
             barriers(folder)
+        elif sys.argv[1] == "windows":
+            windows(folder)
         elif sys.argv[1] == "refused":
             refused(folder)
             transports(folder)

@@ -11,13 +11,17 @@
  *     at any time before: so what others may find is the old pair, the new status with the old number, or the new pair.
  * Reader, to wait for number s:
  *  1. it drops its copy of the line, and the cache operation has ended;
- *  2. it loads the number, with acquire order; when that is not reached it goes back to 1;
- *  3. it loads the status, which belongs to the number found or to a later one;
- *  4. only then it reads what the owner wrote, dropping lines that it may hold (htp_op_refresh) or by DMA.
+ *  2. it loads number and status at once, as one word, with acquire order; when the number is not reached it goes back
+ *     to 1;
+ *  3. only then it reads what the owner wrote, dropping lines that it may hold (htp_op_refresh) or by DMA.
  * A status other than OK is the owner's last word in a batch: it comes with the batch's last number (npu_fence_last),
  * so that whatever others wait for is reached, and the owner signals nothing more, does nothing more, and answers what
  * else it is sent of the batch with a failure. So nobody who waits can miss it. Everyone who finds it fails with it,
  * and says so in turn.
+ *
+ * What the host says in a device's place it stores at once too, as one word. Its owner may live, and be at work on what
+ * it was sent of the batch before: its signals write over the host's word, which is said again until nobody is at work.
+ * In two stores, or two loads, the number of the one could be taken with the status of the other.
  *
  * Numbers are compared as signed differences, so they may wrap, and do in the first batch of a run. A batch has the
  * NPU_FENCE_MOST ones from NPU_FENCE_FIRST + n * NPU_FENCE_MOST on: all of its requests count from numbers in that
@@ -39,10 +43,19 @@ enum {
 };
 
 typedef struct npu_fence {
-    uint32_t sequence;
-    uint32_t status; /* npu_wire_code */
+    union {
+        struct {
+            uint32_t sequence;
+            uint32_t status; /* npu_wire_code */
+        };
+        uint64_t word; /* both: npu_fence_word */
+    };
     uint32_t unused[30];
 } npu_fence;
+
+static inline uint64_t npu_fence_word(uint32_t sequence, uint32_t status) {
+    return sequence | (uint64_t)status << 32;
+}
 
 static inline int npu_fence_reached(uint32_t sequence, uint32_t wanted) {
     return NPU_GUARD(FENCE_SIGNED_COMPARE) ? (int32_t)(sequence - wanted) >= 0 : sequence >= wanted;

@@ -1,5 +1,6 @@
 /* The fence protocol (wire/fence.h, htp/fence.c, src/target/hexagon/hexagon_group_run.c), for Spin: N devices run BATCHES
- * batches of BARRIERS barriers each, with at most one fault at any step: a device dies, hangs, or its op fails.
+ * batches of BARRIERS barriers each, with at most one fault at any step: a device dies, hangs, its op fails, or the host
+ * can't send it the next part of a batch (of which each has a barrier) and gives it up while it works on the one before.
  *
  * Checked: who passes a barrier with OK was preceded by all others (no early pass); nobody sleeps for ever (no lost
  * wake-up, whatever dies); a failure of one batch is never seen in the next; without a fault nothing fails. MUTANT
@@ -7,6 +8,20 @@
 #define BARRIERS 2
 #define RANGE    4
 #include "fences_common.pml"
+
+/* Parts go to all devices in turn. */
+inline send_parts() {
+    p = 0;
+    do
+    :: p < BARRIERS * N ->
+        if
+        :: sent[p % N]++; p++
+        :: may_fault -> may_fault = false; fault = true; gone[p % N] = true; let_go(p % N); break
+        fi
+    :: else -> break
+    od;
+    closed = true
+}
 
 proctype device(byte i) {
     byte k, j, seen, st, n;
@@ -16,7 +31,10 @@ end_next:
     k = 0;
     do
     :: k < BARRIERS ->
-        k++;
+        if
+        :: sent[i] > k -> k++
+        :: closed && sent[i] <= k -> break
+        fi;
         if
         :: may_fault -> may_fault = false; fault = true; goto fail
         :: skip
@@ -29,14 +47,13 @@ end_next:
         do
         :: j < N && j == i -> j++
         :: j < N && j != i ->
-            /* A line is read as it is in memory; the status may come from a later fill of it. */
+            /* Both words of a line are read at once, as they are in memory (MUTANT 12: from two fills of it). */
             d_step { seen = mem_seq[j]; st = mem_status[j] }
             if
             :: REACHED(seen, (base + k) % MOD) ->
-                if
-                :: st = mem_status[j]
-                :: skip
-                fi;
+#if MUTANT == 12
+                st = mem_status[j];
+#endif
                 if
                 :: st != 0 -> assert(fault); goto fail
                 :: else -> assert(arrived[j] >= k); j++

@@ -26,6 +26,8 @@ byte line_seq[N], line_status[N]; /* in their owner's cache */
 byte base, arrived[N];
 bool go[N], done[N], failed[N], dead[N], hung[N], let[N], sleeping[N], awake[N];
 bool may_fault = true, fault; /* once in a run; in this batch */
+byte sent[N];                 /* parts of the batch that a device was given */
+bool gone[N], closed;         /* the host gave it up though it may live; nothing more is sent */
 byte hangs;
 
 inline clean(i) {
@@ -73,10 +75,13 @@ inline signal(i, s, st) {
     :: skip \
     fi
 
+/* At once, since the owner may live and write its line back between two stores (MUTANT 11). */
 inline let_go(j) {
-#if MUTANT != 6
+#if MUTANT == 11
     mem_status[j] = FAILED;
     mem_seq[j] = LAST;
+#elif MUTANT != 6
+    d_step { mem_status[j] = FAILED; mem_seq[j] = LAST }
 #endif
     let[j] = true
 }
@@ -89,6 +94,7 @@ inline begin_batch() {
         do
         :: j < N ->
             arrived[j] = 0; done[j] = false; failed[j] = false; let[j] = false; sleeping[j] = false;
+            sent[j] = 0; closed = false;
 #if MUTANT != 7
             mem_seq[j] = base; mem_status[j] = 0;
             line_seq[j] = base; line_status[j] = 0;
@@ -99,21 +105,30 @@ inline begin_batch() {
     }
 }
 
+#define OVER(i)  (done[i] || let[i])
+#define QUIET(i) (done[i] || dead[i] || hung[i] || gone[i])
+#if MUTANT == 10
+#define UNSAID(i) false
+#else
+#define UNSAID(i) (gone[i] && mem_seq[i] != LAST) /* it signalled for an earlier part, over the host's word */
+#endif
+
 /* Until everybody who lives has come out; |lost|: somebody does not. */
 inline end_batch() {
-    lost = false;
+    lost = gone[0] || gone[1] || gone[N - 1];
     do
-    :: (done[0] || let[0]) && (done[1] || let[1]) && (N == 2 || done[N - 1] || let[N - 1]) &&
-       (!dead[0] || let[0]) && (!dead[1] || let[1]) -> break
+    :: OVER(0) && OVER(1) && OVER(N - 1) && (!dead[0] || let[0]) && (!dead[1] || let[1]) &&
+       QUIET(0) && QUIET(1) && QUIET(N - 1) -> break
     :: dead[0] && !let[0] -> let_go(0); lost = true
     :: dead[1] && !let[1] -> let_go(1); lost = true
     :: N > 2 && dead[N - 1] && !let[N - 1] -> let_go(N - 1); lost = true
     :: hung[0] && !let[0] -> let_go(0); lost = true /* time is up */
     :: hung[1] && !let[1] -> let_go(1); lost = true
     :: N > 2 && hung[N - 1] && !let[N - 1] -> let_go(N - 1); lost = true
+    :: UNSAID(0) -> let_go(0)
+    :: UNSAID(1) -> let_go(1)
+    :: N > 2 && UNSAID(N - 1) -> let_go(N - 1)
     od;
-    (done[0] || dead[0] || hung[0]) && (done[1] || dead[1] || hung[1]) &&
-        (N == 2 || done[N - 1] || dead[N - 1] || hung[N - 1]);
     j = 0;
     do
     :: j < N -> assert(fault || !failed[j]); j++

@@ -1,6 +1,6 @@
 /* The host, and the start of all. */
 init {
-    byte b, j;
+    byte b, j, p;
     bool lost;
     atomic {
         base = MOD - 2;
@@ -14,6 +14,7 @@ init {
     do
     :: b < BATCHES ->
         begin_batch();
+        send_parts();
         end_batch();
         if
         :: lost -> break /* a new group is made for the next request */

@@ -2,6 +2,7 @@
  * The emulated calls do nothing here, except telling the time. */
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,6 +72,28 @@ static void order(void **state) {
     assert_ptr_equal(ended, &first);
 }
 
+/* A line that a live owner and the host write by turns: the host's last word, and the owner's number before it. */
+static void *write_by_turns(void *stop) {
+    while (!__atomic_load_n((const bool *)stop, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&slots[0].word, npu_fence_word(9, NPU_WIRE_PEER_LOST), __ATOMIC_RELEASE);
+        __atomic_store_n(&slots[0].word, npu_fence_word(1, NPU_WIRE_OK), __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+/* The number of the one is never taken with the status of the other. */
+static void both_at_once(void **state) {
+    (void)state;
+    bool stop = false;
+    pthread_t thread;
+    slots[0] = (npu_fence){.sequence = 1};
+    assert_int_equal(pthread_create(&thread, NULL, write_by_turns, &stop), 0);
+    for (uint32_t i = 0; i < 10 * ROUNDS; i++)
+        assert_int_equal(htp_fence_wait(&slots[0], 9, 20000000), NPU_WIRE_PEER_LOST);
+    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+}
+
 static void wraps(void **state) {
     (void)state;
     slots[0] = (npu_fence){.sequence = 0xFFFFFFFE};
@@ -95,6 +118,7 @@ static void fails(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(order), cmocka_unit_test(wraps), cmocka_unit_test(fails)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(order), cmocka_unit_test(both_at_once), cmocka_unit_test(wraps),
+                                       cmocka_unit_test(fails)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

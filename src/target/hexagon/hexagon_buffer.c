@@ -5,16 +5,21 @@
 #include "wire/guard.h"
 
 static npu_status fail_announcing(npu_hex_session *s, int result, const char *doing, npu_error *err) {
-    if (!npu_hex_guard_has_ended(s->guard)) return npu_hex_fail(err, result, doing);
-    s->lost = NPU_TIMEOUT;
-    return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout", "%s: %s took too long, and its process was ended", s->name,
-                    doing);
+    npu_status status = npu_hex_status(result);
+    if (npu_hex_guard_has_ended(s->guard)) {
+        s->lost = NPU_TIMEOUT;
+        return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout", "%s: %s took too long, and its process was ended", s->name,
+                        doing);
+    }
+    if (status == NPU_DEVICE_LOST) s->lost = status;
+    return npu_fail(err, status, s->lost ? "hexagon.lost" : "hexagon.announce", "%s: %s: %s (0x%x)", s->name, doing,
+                    npu_hex_result_name(result), (unsigned)result);
 }
 
 npu_status npu_hex_buffer_alloc(npu_hex_session *s, uint64_t bytes, bool pinned, npu_hex_buffer **out, npu_error *err) {
     const npu_hex_driver *d = s->driver;
     *out = NULL;
-    if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "the Hexagon session is lost");
+    if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
     if (!bytes || bytes > s->hw.max_buffer_bytes)
         return npu_fail(err, NPU_NO_MEMORY, "hexagon.buffer_size", "a shared buffer of %llu bytes (at most %u)",
                         (unsigned long long)bytes, s->hw.max_buffer_bytes);

@@ -57,10 +57,12 @@ typedef enum npu_hex_replicas { NPU_HEX_REPLICAS_OPEN, NPU_HEX_REPLICAS_USED, NP
 
 /* Several devices at work on one batch (hexagon_group.c). */
 typedef struct npu_hex_group {
-    uint32_t next;                                                   /* what the next batch's fences count from */
-    uint64_t batches, first[NPU_HEX_DEVICES], last[NPU_HEX_DEVICES]; /* requests of each device; last 0 = none */
+    uint32_t next; /* what the next batch's fences count from */
+    uint64_t batches, first[NPU_HEX_DEVICES],
+        last[NPU_HEX_DEVICES]; /* each device's requests without results; last 0 = none */
     uint64_t until_us;
-    const npu_batch *batch; /* under way */
+    uint32_t last_word[NPU_HEX_DEVICES]; /* npu_wire_code that the host said in a device's place; 0 = nothing */
+    const npu_batch *batch;              /* under way */
     bool under_way;
     npu_error result; /* of the last batch */
     npu_hex_twin twins[4];

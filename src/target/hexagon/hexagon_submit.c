@@ -74,7 +74,7 @@ static npu_status read_answer(npu_hex_session *s, uint64_t until, npu_error *err
     if (status == NPU_TIMEOUT) return status;
     lose(s, status);
     if (npu_hex_violation(s->driver, s->domain, err)) return NPU_DEVICE_LOST;
-    return npu_fail(err, s->lost, "hexagon.lost", "the %s process is lost: %s (0x%x)", s->name,
+    return npu_fail(err, s->lost, "hexagon.lost", "the process of %s is lost: %s (0x%x)", s->name,
                     npu_hex_result_name(result), (unsigned)result);
 }
 
@@ -89,25 +89,26 @@ static npu_status need_answer(npu_hex_session *s, uint64_t until, npu_error *err
     return status == NPU_TIMEOUT ? npu_hex_give_up(s, err) : status;
 }
 
+static npu_status fail_sending(npu_hex_session *s, int result, const char *doing, npu_error *err) {
+    npu_status lost = lose(s, s->queue ? npu_hex_status(result) : NPU_DEVICE_LOST);
+    if (npu_hex_violation(s->driver, s->domain, err)) return NPU_DEVICE_LOST;
+    return npu_fail(err, lost, "hexagon.lost", "%s is lost: %s: %s (0x%x)", s->name, doing, npu_hex_result_name(result),
+                    (unsigned)result);
+}
+
 static npu_status send(npu_hex_session *s, const npu_wire_request *r, npu_error *err) {
     if (s->queue) {
         int result =
             s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof *r, (const uint8_t *)r, (uint32_t)s->timeout_us);
-        if (!result) return NPU_OK;
-        lose(s, npu_hex_status(result));
-        return npu_hex_violation(s->driver, s->domain, err) ? NPU_DEVICE_LOST
-                                                            : npu_hex_fail(err, result, "sending a batch");
+        return result ? fail_sending(s, result, "sending a batch", err) : NPU_OK;
     }
     npu_wire_response a = {0};
     int result = npu_hex_rpc(s->driver, s->handle, NPU_RPC_BATCH, r, sizeof *r, &a, sizeof a);
-    if (!result) return take_answer(s, &a, sizeof a, err);
-    lose(s, NPU_DEVICE_LOST);
-    return npu_hex_violation(s->driver, s->domain, err) ? NPU_DEVICE_LOST
-                                                        : npu_hex_fail(err, result, "invoking a batch");
+    return result ? fail_sending(s, result, "invoking a batch", err) : take_answer(s, &a, sizeof a, err);
 }
 
 npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t *sequence, npu_error *err) {
-    if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "the Hexagon session is lost");
+    if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
     while (s->sent - s->answered >= NPU_HEX_DEPTH && NPU_GUARD(DRIVER_DEPTH))
         NPU_TRY(need_answer(s, now_us() + s->timeout_us, err));
     npu_wire_request r = {.magic = NPU_WIRE_MAGIC,
@@ -137,8 +138,7 @@ npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t
 npu_status npu_hex_wait(npu_hex_session *s, uint64_t sequence, npu_error *err) {
     if (sequence > s->sent || !sequence)
         return npu_fail(err, NPU_INVALID, "hexagon.event", "no batch %llu was sent", (unsigned long long)sequence);
-    if (s->answered < sequence && s->lost)
-        return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "the Hexagon session is lost");
+    if (s->answered < sequence && s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
     for (uint64_t until = now_us() + s->timeout_us; s->answered < sequence;) NPU_TRY(need_answer(s, until, err));
     uint32_t code;
     return npu_hex_result(s, sequence, &code, err);

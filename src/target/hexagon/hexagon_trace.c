@@ -38,6 +38,7 @@ struct npu_hex_tracer {
     request requests[REQUESTS]; /* by sequence */
     bool aligned;
     int64_t least, most;     /* bounds of the host's clock minus the device's, ns */
+    uint64_t latest, floor;  /* end of the last span, and as it was before this collecting; the host's clock */
     npu_trace_event *events; /* copies: the originals could change */
     npu_trace_interval *spans;
     npu_op_label label;
@@ -115,11 +116,15 @@ static uint64_t clamped(uint64_t x, uint64_t low, uint64_t high) {
     return x < low ? low : x > high ? high : x;
 }
 
-static npu_trace_interval host_time(const npu_hex_tracer *t, const npu_trace_event *e, const request *r, uint32_t id) {
+/* Requests of a batch overlap: a distance of the clocks that was narrowed since must not move them before what was
+ * written already. */
+static npu_trace_interval host_time(npu_hex_tracer *t, const npu_trace_event *e, const request *r, uint32_t id) {
     uint64_t sent, answered, offset = (uint64_t)t->least + ((uint64_t)t->most - (uint64_t)t->least) / 2;
     npu_hex_session_times(t->session, r->sequence, &sent, &answered);
-    return (npu_trace_interval){clamped((uint64_t)device_ns(e->begin) + offset, sent, answered),
-                                clamped((uint64_t)device_ns(e->begin + e->ticks) + offset, sent, answered), id};
+    if (sent < t->floor) sent = t->floor;
+    uint64_t end = clamped((uint64_t)device_ns(e->begin + e->ticks) + offset, sent, answered);
+    if (t->latest < end) t->latest = end;
+    return (npu_trace_interval){clamped((uint64_t)device_ns(e->begin) + offset, sent, answered), end, id};
 }
 
 static void describe(void *context, uint32_t id, npu_trace_span *out) {
@@ -180,6 +185,7 @@ static void write_track(npu_hex_tracer *t, uint32_t thread, bool dma, uint32_t n
 }
 
 void npu_hex_tracer_collect(npu_hex_tracer *t) {
+    t->floor = t->latest;
     for (uint32_t thread = 0; thread < t->threads; thread++) {
         uint32_t n = take(t, thread), unknown = 0;
         for (uint32_t i = 0; i < n; i++) {
