@@ -6,9 +6,14 @@
 
 #include "api/api.h"
 #include "cli/bench.h"
+#include "wire/assumed.h"
 #include "wire/format.h"
 
-enum { NPUS = 4 };
+enum { NPUS = 4, SPLITS = 3 };
+
+typedef enum split { BY_LAYERS, BY_ROWS, BY_TENSORS } split;
+
+static const char *const keys[SPLITS] = {"layer_tokens_per_s", "row_tokens_per_s", "tensor_tokens_per_s"};
 
 static const struct assumptions {
     double npu_gb_s, memory_gb_s; /* DDR: what one NPU gets, and what all get together */
@@ -17,7 +22,7 @@ static const struct assumptions {
     double packets;               /* for 1024 weights of a format that is not in the list below */
     double op_us;                 /* start and end of an op: threads, first transfer */
     double fence_us, host_us;     /* a barrier or a hand-over; a batch on the host */
-} assumed = {50, 77, 256, 1.4, 16, 3, 3, 30};
+} assumed = {50, NPU_ASSUMED_MEMORY_MB_S / 1e3, 256, 1.4, 16, 3, NPU_ASSUMED_BARRIER_NS / 1e3, 30};
 
 /* Packets for 1024 weights and one row, as the real builds of v73 have them (htp/packets.txt). */
 static const struct {
@@ -46,36 +51,55 @@ static double op_seconds(const npu_plan *p, const npu_plan_entry *e, unsigned n,
     return (most > vtcm ? most : vtcm) + assumed.op_us * 1e-6;
 }
 
-/* Seconds a token: by layers one NPU works at a time; by rows all share products and attention, and meet at barriers.
+/* Barriers of a token by rows: four a layer. By tensors a product that is followed by an add, in a layer, needs one
+ * less, and all its partial sums are read: by every NPU, or by columns, which costs the barrier again. Returns seconds.
  */
-static double token_seconds(const npu_plan *p, unsigned n, bool rows, double kv_bytes) {
+static double barrier_seconds(const npu_plan *p, unsigned n, bool tensors) {
+    double barriers = 4.0 * p->n_layers, bytes = 0;
+    for (uint32_t i = 0; tensors && i + 1 < p->n_entries; i++) {
+        const npu_plan_entry *e = &p->entries[i];
+        if (e->code != NPU_OP_MUL_MAT || e[1].code != NPU_OP_ADD || e->layer == NPU_NO_LAYER) continue;
+        uint64_t all = npu_assumed_sum_bytes(1, e->real_n, n);
+        bool each = all <= npu_assumed_barrier_bytes();
+        barriers -= each;
+        bytes += (double)all / (each ? 1 : n);
+    }
+    return barriers * assumed.fence_us * 1e-6 + bytes / (assumed.memory_gb_s * 1e9);
+}
+
+/* Seconds a token: by layers one NPU works at a time; else all share products and attention, and meet at barriers. */
+static double token_seconds(const npu_plan *p, unsigned n, split by, double kv_bytes) {
     double seconds = assumed.host_us * 1e-6;
     for (uint32_t i = 0; i < p->n_entries; i++) {
         const npu_plan_entry *e = &p->entries[i];
-        bool shared = rows && (e->code == NPU_OP_MUL_MAT || e->code == NPU_OP_FLASH_ATTN);
-        seconds += op_seconds(p, e, shared ? n : 1, rows ? n : 1, kv_bytes);
+        bool shared = by != BY_LAYERS && (e->code == NPU_OP_MUL_MAT || e->code == NPU_OP_FLASH_ATTN);
+        seconds += op_seconds(p, e, shared ? n : 1, by == BY_LAYERS ? 1 : n, kv_bytes);
     }
-    double fences = rows ? 4.0 * p->n_layers : n;
-    return n > 1 ? seconds + fences * assumed.fence_us * 1e-6 : seconds;
+    if (n == 1) return seconds;
+    return seconds + (by == BY_LAYERS ? n * assumed.fence_us * 1e-6 : barrier_seconds(p, n, by == BY_TENSORS));
 }
 
-static void print(const npu_plan *p, uint32_t depth, double speed[2][NPUS]) {
+static void print(const npu_plan *p, uint32_t depth, double speed[SPLITS][NPUS]) {
     printf("estimate of decoding on Hexagon NPUs, from a cost model: nothing was measured\n"
            "%s, %.1f MiB of weights, %u tokens before, %s\n",
            p->model_name, (double)p->weight_bytes / CLI_MIB, depth, p->caps.generation);
     printf(
         "assumed: DDR %.0f GB/s for one NPU and %.0f for all, local memory %.0f bytes a cycle, %.1f GHz, %u threads, "
-        "%.0f us an op, %.0f us a fence, %.0f us a batch on the host\n\n%6s %18s %18s\n",
+        "%.0f us an op, %.0f us a fence, %.0f us a batch on the host\n\n%6s %18s %18s %18s\n",
         assumed.npu_gb_s, assumed.memory_gb_s, assumed.vtcm_bytes_cycle, assumed.ghz, p->caps.hw.threads, assumed.op_us,
-        assumed.fence_us, assumed.host_us, "NPUs", "by layers, tok/s", "by rows, tok/s");
-    for (unsigned n = 1; n <= NPUS; n++) printf("%6u %18.1f %18.1f\n", n, speed[0][n - 1], speed[1][n - 1]);
+        assumed.fence_us, assumed.host_us, "NPUs", "by layers, tok/s", "by rows, tok/s", "by tensors, tok/s");
+    for (unsigned n = 1; n <= NPUS; n++)
+        printf("%6u %18.1f %18.1f %18.1f\n", n, speed[BY_LAYERS][n - 1], speed[BY_ROWS][n - 1],
+               speed[BY_TENSORS][n - 1]);
 }
 
-static int print_json(const npu_plan *p, double speed[2][NPUS]) {
+static int print_json(const npu_plan *p, double speed[SPLITS][NPUS]) {
     json_t *list = json_array();
-    for (unsigned n = 1; n <= NPUS; n++)
-        json_array_append_new(list, json_pack("{s:i, s:f, s:f}", "npus", (int)n, "layer_tokens_per_s", speed[0][n - 1],
-                                              "row_tokens_per_s", speed[1][n - 1]));
+    for (unsigned n = 1; n <= NPUS; n++) {
+        json_t *row = json_pack("{s:i}", "npus", (int)n);
+        for (int by = 0; by < SPLITS; by++) json_object_set_new(row, keys[by], json_real(speed[by][n - 1]));
+        json_array_append_new(list, row);
+    }
     return cli_print_json(json_pack("{s:b, s:s, s:o}", "is_estimate", 1, "plan", p->hash, "decode", list),
                           JSON_INDENT(1));
 }
@@ -93,9 +117,10 @@ int cli_bench_estimate(const cli_options *o) {
     if (!bad && !plan->caps.hw.threads)
         bad = cli_usage("--estimate: there is no cost model for --npu-target %s", o->npu_target);
     if (!bad) {
-        double speed[2][NPUS], kv = (double)plan->state_bytes / plan->settings.ctx / plan->n_layers * (double)o->depth;
+        double speed[SPLITS][NPUS],
+            kv = (double)plan->state_bytes / plan->settings.ctx / plan->n_layers * (double)o->depth;
         for (unsigned n = 1; n <= NPUS; n++)
-            for (int rows = 0; rows < 2; rows++) speed[rows][n - 1] = 1 / token_seconds(plan, n, rows, kv);
+            for (int by = 0; by < SPLITS; by++) speed[by][n - 1] = 1 / token_seconds(plan, n, (split)by, kv);
         if (o->json)
             bad = print_json(plan, speed);
         else

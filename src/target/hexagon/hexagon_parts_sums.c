@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "target/hexagon/hexagon_parts.h"
+#include "wire/assumed.h"
 #include "wire/format.h"
 #include "wire/image.h"
 #include "wire/op_check.h"
 
-/* Bytes that the NPUs' memory moves in the time of a barrier: 3 us at 77 GB/s (src/cli/bench_estimate.c). */
-enum { BARRIER_BYTES = 230000, DST = NPU_OP_SRCS };
+enum { DST = NPU_OP_SRCS };
 
 /* Of a weight; 0 = it can't be cut. */
 static uint32_t unit_of(const npu_tensor *w) {
@@ -105,7 +105,7 @@ bool npu__hex_parts_sums(const npu_hex_parting *p, uint32_t i, npu_hex_parts *c)
 static bool is_small(const npu_hex_parting *p, const npu_tensor *y) {
     uint64_t rows = npu_tensor_rows(y);
     if (rows <= NPU_HEX_DECODE_ROWS) rows = 1;
-    return rows * y->ne[0] * 4 * p->n * (p->n - 1) <= BARRIER_BYTES;
+    return npu_assumed_sum_bytes(rows, y->ne[0], p->n) <= npu_assumed_barrier_bytes();
 }
 
 bool npu__hex_parts_keeps_own(const npu_hex_parting *p, uint32_t i) {
