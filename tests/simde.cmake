@@ -18,9 +18,11 @@ list(FILTER WIDE INCLUDE REGEX "_(avxvnni|avx512|avx512bf16|amx)\\.c$")
 add_library(npu_simde_objects OBJECT ${WIDE} simde/tiles.c simde/features.c)
 target_include_directories(npu_simde_objects BEFORE PRIVATE simde PRIVATE . ${PROJECT_SOURCE_DIR}/include
                            ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR} SYSTEM PRIVATE ${NPU_SIMDE})
-target_compile_definitions(npu_simde_objects PRIVATE SIMDE_ENABLE_NATIVE_ALIASES NPU_NO_INLINE)
-# -O1: what the checks say is the same, and unrolled calls take compilers minutes at -O3.
-target_compile_options(npu_simde_objects PRIVATE -mavx2 -mfma -mf16c -O1 -Wno-psabi)
+target_compile_definitions(npu_simde_objects PRIVATE SIMDE_ENABLE_NATIVE_ALIASES NPU_NO_INLINE
+                           SIMDE_NO_CHECK_IMMEDIATE_CONSTANT)
+# No warnings of what SIMDe asks of the compiler. -O1: the checks say the same, and unrolled calls take compilers minutes
+# at -O3.
+target_compile_options(npu_simde_objects PRIVATE -mavx2 -mfma -mf16c -O1 -Wno-psabi -Wno-pass-failed)
 target_link_libraries(npu_simde_objects PRIVATE npu_flags)
 
 # npu_simde_program(NAME SOURCES…): a program whose kernels are those of npu_simde_objects; NPU_SIMDE: it is slow.

@@ -210,6 +210,34 @@ SIMD __m512 simd_dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {
 #pragma GCC diagnostic pop
 #undef SIMD
 
+/* Some are macros in the compilers' headers too. */
+#undef _mm512_cvtepi32_ps
+#undef _mm512_cvtps_epi32
+#undef _mm512_cvttps_epi32
+#undef _mm512_cvtepi8_epi32
+#undef _mm512_cvtepu8_epi32
+#undef _mm512_cvtepu16_epi32
+#undef _mm512_cvtph_ps
+#undef _mm512_cvtepi32_epi16
+#undef _mm512_cvtepi32_epi8
+#undef _mm512_mask_cvtsepi32_storeu_epi8
+#undef _mm512_maskz_loadu_epi32
+#undef _mm512_maskz_loadu_ps
+#undef _mm512_mask_storeu_ps
+#undef _mm512_mask3_fmadd_ps
+#undef _mm512_cmplt_epi32_mask
+#undef _mm512_srai_epi32
+#undef _mm512_reduce_add_epi32
+#undef _mm512_reduce_max_epu32
+#undef _mm512_reduce_max_epi32
+#undef _mm512_reduce_max_ps
+#undef _mm512_cvtne2ps_pbh
+#undef _mm256_dpbusd_avx_epi32
+#undef _mm512_madd_epi16
+#undef _mm512_cvtps_ph
+#undef _mm512_extractf32x8_ps
+#undef _mm512_shuffle_epi32
+#undef _mm512_dpbf16_ps
 #define _mm512_cvtepi32_ps(a)                          simd_cvtepi32_ps(a)
 #define _mm512_cvtps_epi32(a)                          simd_cvtps_epi32(a)
 #define _mm512_cvttps_epi32(a)                         simd_cvttps_epi32(a)
@@ -232,17 +260,11 @@ SIMD __m512 simd_dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {
 #define _mm512_reduce_max_ps(a)                        simd_reduce_max_ps(a)
 #define _mm512_cvtne2ps_pbh(high, low)                 simd_cvtne2ps_pbh(high, low)
 #define _mm256_dpbusd_avx_epi32(sum, a, b)             simde_mm256_dpbusd_epi32(sum, a, b)
+#define _mm512_cvtps_ph(a, rounding)                   simd_cvtps_ph(a)
+#define _mm512_extractf32x8_ps(a, half)                simd_extractf32x8_ps(a, half)
+#define _mm512_shuffle_epi32(a, order)                 simd_shuffle_epi32(a, (int)(order))
+#define _mm512_dpbf16_ps(sum, a, b)                    simd_dpbf16_ps(sum, a, b)
 /* SIMDe 0.7.4 gives this name to the one with a mask. */
-#undef _mm512_madd_epi16
 #define _mm512_madd_epi16(a, b) simde_mm512_madd_epi16(a, b)
-/* Macros in the compilers' headers too, without optimizing. */
-#undef _mm512_cvtps_ph
-#undef _mm512_extractf32x8_ps
-#undef _mm512_shuffle_epi32
-#undef _mm512_dpbf16_ps
-#define _mm512_cvtps_ph(a, rounding)    simd_cvtps_ph(a)
-#define _mm512_extractf32x8_ps(a, half) simd_extractf32x8_ps(a, half)
-#define _mm512_shuffle_epi32(a, order)  simd_shuffle_epi32(a, (int)(order))
-#define _mm512_dpbf16_ps(sum, a, b)     simd_dpbf16_ps(sum, a, b)
 
 #endif
