@@ -81,7 +81,7 @@ extern const npu_host_packing npu_host_mul_mat_packing;
 /* The driver: one call of an op on one thread of the pool. */
 npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels, npu_error *err);
 
-npu_host_op_fn npu_host_mul_mat_avx512, npu_host_mul_mat_avxvnni, npu_host_mul_mat_avx2;
+npu_host_op_fn npu_host_mul_mat_amx, npu_host_mul_mat_avx512, npu_host_mul_mat_avxvnni, npu_host_mul_mat_avx2;
 npu_host_op_fn npu_host_mul_mat_neon, npu_host_mul_mat_dotprod;
 npu_host_scratch_fn npu_host_mul_mat_scratch;
 

@@ -1,5 +1,6 @@
 /* The panel products of MUL_MAT on AVX-512 with VNNI: tiles of 32 weight rows and up to 6 activation rows, whose sums
- * all stay in registers. Included by matmul_avx512.c alone, in place of the plain |panel| of matmul_kernel.h.
+ * all stay in registers. Included by matmul_avx512.c, in place of the plain |panel| of matmul_kernel.h, and by
+ * matmul_amx.c.
  */
 #ifndef NPU_MATMUL_TILE_AVX512_H
 #define NPU_MATMUL_TILE_AVX512_H
@@ -8,15 +9,17 @@
 
 enum { STRIP = NPU_MM_STRIP };
 
-/* A block of 16 rows in a panel is the vectors w[8], scale, then by kind: min | sc0, sc1 | sc | sc, min, mn. Codes
- * have the offset 128 there, so that one product serves all formats of a kind. */
+/* A block of 16 rows in a panel is the vectors w[8], scale, then by kind: min | sc0, sc1 | sc | sc, min, mn. Codes of
+ * formats with an offset have the offset |panel_offset| there, so that one product serves all formats of a kind. */
+enum { VECTORS_OFFSET = 128 };
+
 NPU_INLINE uint32_t vectors_of(wkind kind) {
     const uint8_t n[KIND_COUNT] = {9, 10, 11, 10, 12};
     return n[kind];
 }
 
-NPU_INLINE void put_block(const wformat *f, const wblock *o, __m512i *v) {
-    const __m512i more = _mm512_set1_epi8((char)(f->offset ? 128 - f->offset : 0));
+NPU_INLINE void put_block(const wformat *f, const wblock *o, int panel_offset, __m512i *v) {
+    const __m512i more = _mm512_set1_epi8((char)(f->offset ? panel_offset - f->offset : 0));
     for (int j = 0; j < 8; j++) v[j] = f->offset ? _mm512_add_epi8(o->w[j], more) : o->w[j];
     v[8] = _mm512_castps_si512(o->scale);
     if (f->kind == KIND_MIN) v[9] = _mm512_castps_si512(o->min);
@@ -59,6 +62,24 @@ NPU_INLINE void dots(const __m512i *w0, const __m512i *w1, const int8_t *q, uint
     }
 }
 
+/* The integer sum of a block |r| from those of its halves, which have scales of their own. */
+NPU_INLINE __m512i join_halves(wkind kind, const __m512i *r, __m512i low, __m512i high) {
+    if (kind == KIND_TWO) return _mm512_add_epi32(_mm512_mullo_epi32(low, r[9]), _mm512_mullo_epi32(high, r[10]));
+    return v_dot16(v_pair(low, high), r[9]);
+}
+
+/* Adds the integer sum of a block |r| with the activations |a|, scaled. */
+NPU_INLINE __m512 add_block(wkind kind, const __m512i *r, const npu_mm_act *a, __m512i sum, __m512 acc) {
+    __m512 d = _mm512_set1_ps(a->d);
+    acc = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_castsi512_ps(r[8]), d), _mm512_cvtepi32_ps(sum), acc);
+    if (kind == KIND_MIN) acc = _mm512_fmadd_ps(_mm512_castsi512_ps(r[9]), _mm512_set1_ps(a->s), acc);
+    if (kind == KIND_PAIR_MIN) {
+        __m512i mins = _mm512_dpwssd_epi32(_mm512_setzero_si512(), r[11], broadcast4(&a->b0));
+        acc = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_castsi512_ps(r[10]), d), _mm512_cvtepi32_ps(mins), acc);
+    }
+    return acc;
+}
+
 NPU_INLINE void tile_block(wkind kind, int columns, const __m512i *v, const npu_mm_act *a, uint64_t a_stride,
                            __m512 acc[2][MAX_COLUMNS]) {
     const __m512i *r[2] = {v, v + vectors_of(kind)};
@@ -78,31 +99,12 @@ NPU_INLINE void tile_block(wkind kind, int columns, const __m512i *v, const npu_
         for (int c = 0; c < columns; c++) high[0][c] = high[1][c] = start_of(&a[c * a_stride].n_high, offset);
         dots(r[0] + 4, r[1] + 4, a->q + 16, a_stride * sizeof *a, columns, high);
         NPU_UNROLL
-        for (int i = 0; i < 2 * columns; i++) {
-            int g = i % 2, c = i / 2;
-            if (kind == KIND_TWO) {
-                sum[g][c] =
-                    _mm512_add_epi32(_mm512_mullo_epi32(sum[g][c], r[g][9]), _mm512_mullo_epi32(high[g][c], r[g][10]));
-            } else {
-                sum[g][c] = v_dot16(v_pair(sum[g][c], high[g][c]), r[g][9]);
-            }
-        }
+        for (int i = 0; i < 2 * columns; i++)
+            sum[i % 2][i / 2] = join_halves(kind, r[i % 2], sum[i % 2][i / 2], high[i % 2][i / 2]);
     }
     NPU_UNROLL
-    for (int i = 0; i < 2 * columns; i++) {
-        int g = i % 2, c = i / 2;
-        const npu_mm_act *one = &a[c * a_stride];
-        __m512 d = _mm512_set1_ps(one->d);
-        acc[g][c] =
-            _mm512_fmadd_ps(_mm512_mul_ps(_mm512_castsi512_ps(r[g][8]), d), _mm512_cvtepi32_ps(sum[g][c]), acc[g][c]);
-        if (kind == KIND_MIN)
-            acc[g][c] = _mm512_fmadd_ps(_mm512_castsi512_ps(r[g][9]), _mm512_set1_ps(one->s), acc[g][c]);
-        if (kind == KIND_PAIR_MIN) {
-            __m512i mins = _mm512_dpwssd_epi32(_mm512_setzero_si512(), r[g][11], broadcast4(&one->b0));
-            acc[g][c] =
-                _mm512_fmadd_ps(_mm512_mul_ps(_mm512_castsi512_ps(r[g][10]), d), _mm512_cvtepi32_ps(mins), acc[g][c]);
-        }
-    }
+    for (int i = 0; i < 2 * columns; i++)
+        acc[i % 2][i / 2] = add_block(kind, r[i % 2], &a[i / 2 * a_stride], sum[i % 2][i / 2], acc[i % 2][i / 2]);
 }
 
 NPU_INLINE void tile(wkind kind, int columns, const mm_tile *t) {
@@ -166,7 +168,7 @@ static void all_columns(wkind kind, mm_tile t, uint32_t rows) {
 }
 
 /* One unit of 16 weight rows into |to|, where two groups of 16 take turns. */
-NPU_INLINE void unpack_unit(const wformat *f, const wrows *r, __m512i *to) {
+NPU_INLINE void unpack_unit(const wformat *f, const wrows *r, int panel_offset, __m512i *to) {
     wunit u;
     u.quads = 0;
     f->head(&u, r);
@@ -174,36 +176,40 @@ NPU_INLINE void unpack_unit(const wformat *f, const wrows *r, __m512i *to) {
     for (int b = 0; b < (int)f->unit_blocks; b++, to += 2 * vectors_of(f->kind)) {
         wblock o;
         block_of(f, &u, r, b, &o);
-        put_block(f, &o, to);
+        put_block(f, &o, panel_offset, to);
     }
 }
 
 /* Unpacks |units| units of 32 weight rows. */
 NPU_INLINE void unpack(const wformat *f, const uint8_t *p, uint64_t stride, uint32_t units, const uint8_t *next,
-                       __m512i *v) {
+                       int panel_offset, __m512i *v) {
     for (uint32_t i = 0; i < units; i++, p += f->unit_bytes, next += STRIP * f->unit_bytes) {
         prefetch(next, STRIP * f->unit_bytes);
         for (uint32_t g = 0; g < 2; g++) {
             wrows r = rows_at(p + g * LANES * stride, stride);
-            unpack_unit(f, &r, v + (2 * i * f->unit_blocks + g) * vectors_of(f->kind));
+            unpack_unit(f, &r, panel_offset, v + (2 * i * f->unit_blocks + g) * vectors_of(f->kind));
         }
     }
 }
 
 /* The same of two packed strips of 16. |next|: what is unpacked after that, after all products with this. */
 NPU_INLINE void unpack_packed(const wformat *f, const uint8_t *const p[2], const uint8_t *const next[2], uint32_t units,
-                              __m512i *v) {
+                              int panel_offset, __m512i *v) {
     for (uint32_t i = 0; i < units; i++) {
         for (uint32_t g = 0; g < 2; g++) {
             prefetch(next[g] + (uint64_t)i * NPU_MM_PACK_ROWS * f->unit_bytes, NPU_MM_PACK_ROWS * f->unit_bytes);
             wrows r = packed_at(p[g] + (uint64_t)i * NPU_MM_PACK_ROWS * f->unit_bytes, 0);
-            unpack_unit(f, &r, v + (2 * i * f->unit_blocks + g) * vectors_of(f->kind));
+            unpack_unit(f, &r, panel_offset, v + (2 * i * f->unit_blocks + g) * vectors_of(f->kind));
         }
     }
 }
 
-/* As |panel|: a chunk of 32 weight rows is unpacked once, into L1, for all of them. */
-NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+/* All activation rows against the panel in |t|. */
+typedef void columns_fn(wkind kind, mm_tile t, uint32_t rows);
+
+/* A chunk of 32 weight rows is unpacked once, into L1, for all activation rows, which |columns| takes. */
+NPU_INLINE void panel_with(columns_fn *columns, int panel_offset, const wformat *f, const npu_mm_task *task,
+                           uint32_t n0, uint32_t n1, uint8_t *scratch) {
     uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks;
     __m512i *v = (__m512i *)scratch;
     for (uint32_t n = n0; n < n1; n += STRIP) {
@@ -214,7 +220,7 @@ NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, ui
             p = strip_of(task, n, count, STRIP, (uint64_t)units * f->unit_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
             next = n + STRIP < n1 ? p + STRIP * stride : task->after;
         }
-        uint32_t rows_mask = 0xFFFFFFFFu >> (STRIP - count);
+        uint32_t rows_mask = (uint32_t)((1ull << count) - 1);
         mm_tile t = {v, .a_stride = task->blocks, .n = n, .mask = {(__mmask16)rows_mask, (__mmask16)(rows_mask >> 16)}};
         for (uint32_t i = 0; i < units; i += chunk) {
             uint32_t here = units - i < chunk ? units - i : chunk;
@@ -229,18 +235,22 @@ NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, ui
                 const int more = i + here < units || n + STRIP < n1;
                 const uint8_t *next_first = more ? first + ahead : first, *next_second = more ? second + ahead : first;
                 unpack_packed(f, (const uint8_t *const[]){first, second},
-                              (const uint8_t *const[]){next_first, next_second}, here, v);
+                              (const uint8_t *const[]){next_first, next_second}, here, panel_offset, v);
             } else {
-                unpack(f, p + at, stride, here, next + STRIP * at, v);
+                unpack(f, p + at, stride, here, next + STRIP * at, panel_offset, v);
             }
             t.blocks = here * f->unit_blocks;
             t.begin = i == 0;
             t.bias = i + here == units ? task->bias : NULL;
             t.a = task->acts + (uint64_t)i * f->unit_blocks;
             t.y = task->y;
-            all_columns(f->kind, t, task->rows);
+            columns(f->kind, t, task->rows);
         }
     }
+}
+
+NPU_INLINE void panel_vectors(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+    panel_with(all_columns, VECTORS_OFFSET, f, task, n0, n1, scratch);
 }
 
 #endif

@@ -12,6 +12,8 @@ const npu_host_variant npu_host_MUL_MAT[] = {
     {"avxvnni", NPU_CPU_AVX2 | NPU_CPU_AVXVNNI, npu_host_mul_mat_avxvnni, npu_host_mul_mat_scratch, NULL,
      &npu_host_mul_mat_packing},
     {"avx512", NPU_CPU_AVX512, npu_host_mul_mat_avx512, npu_host_mul_mat_scratch, NULL, &npu_host_mul_mat_packing},
+    {"amx", NPU_CPU_AVX512 | NPU_CPU_AMX, npu_host_mul_mat_amx, npu_host_mul_mat_scratch, NULL,
+     &npu_host_mul_mat_packing},
 #elif defined(__aarch64__)
     {"neon", NPU_CPU_NEON, npu_host_mul_mat_neon, npu_host_mul_mat_scratch, NULL, &npu_host_mul_mat_packing},
     {"dotprod", NPU_CPU_NEON | NPU_CPU_DOTPROD, npu_host_mul_mat_dotprod, npu_host_mul_mat_scratch, NULL,

@@ -1,0 +1,152 @@
+/* The panel products of MUL_MAT on AMX: a block of 16 weight rows, as matmul_tile_avx512.h unpacks it, is a tile of
+ * eight rows of 64 bytes; the codes of 16 activation rows are one of 16 rows of 32 bytes, as they lie. One instruction
+ * gives the integer sums of a block of both, which vectors then scale and add in the order of the contract (numerics.md
+ * §5). Blocks with a scale for each 16 values take two instructions, of half of the bytes each.
+ */
+#ifndef NPU_MATMUL_TILE_AMX_H
+#define NPU_MATMUL_TILE_AMX_H
+
+#include "target/host/matmul/matmul_tile_avx512.h"
+
+enum {
+    TILE_ROWS = 16,
+    TILES_LEAST = TILE_ROWS, /* activation rows from which on tiles are used */
+    TILES_OFFSET = 0,        /* codes are signed */
+};
+
+/* Sums of one block: of its two halves, or in the first alone. */
+typedef struct tile_sums {
+    _Alignas(64) int32_t of[2][TILE_ROWS][LANES];
+} tile_sums;
+
+/* The layout that LDTILECFG reads. */
+typedef struct tile_config {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+} tile_config;
+
+_Static_assert(sizeof(tile_config) == 64, "as the instruction reads it");
+
+NPU_INLINE int has_halves(wkind kind) {
+    return kind != KIND_PLAIN && kind != KIND_MIN;
+}
+
+/* Tiles 0, 1 and 4 are sums and activations of 16 rows, 2, 3 and 5 of the |rest| that is left behind these; 6 and 7 are
+ * weights. */
+NPU_INLINE void configure(wkind kind, uint32_t rest) {
+    const int bytes = has_halves(kind) ? 16 : 32;
+    tile_config c = {.palette = 1};
+    for (int i = 0; i < 8; i++) {
+        const int of_rest = i == 2 || i == 3 || i == 5;
+        c.row_bytes[i] = (uint16_t)(i == 4 || i == 5 ? bytes : 64);
+        c.rows[i] = (uint8_t)(i >= 6 ? bytes / 4 : of_rest && rest ? (int)rest : TILE_ROWS);
+    }
+    _tile_loadconfig(&c);
+}
+
+/* The integer sums of the block |r| with the activation rows from |a| on. */
+NPU_INLINE void block_products(wkind kind, int is_rest, const __m512i *r, const npu_mm_act *a, uint64_t a_stride,
+                               tile_sums *to) {
+    const uint64_t stride = a_stride * sizeof *a;
+    _tile_loadd(6, r, 64);
+    if (has_halves(kind)) _tile_loadd(7, r + 4, 64);
+    if (is_rest) {
+        _tile_zero(2);
+        _tile_loadd(5, a->q, stride);
+        _tile_dpbssd(2, 5, 6);
+        _tile_stored(2, to->of[0], 64);
+        if (!has_halves(kind)) return;
+        _tile_zero(3);
+        _tile_loadd(5, a->q + 16, stride);
+        _tile_dpbssd(3, 5, 7);
+        _tile_stored(3, to->of[1], 64);
+        return;
+    }
+    _tile_zero(0);
+    _tile_loadd(4, a->q, stride);
+    _tile_dpbssd(0, 4, 6);
+    _tile_stored(0, to->of[0], 64);
+    if (!has_halves(kind)) return;
+    _tile_zero(1);
+    _tile_loadd(4, a->q + 16, stride);
+    _tile_dpbssd(1, 4, 7);
+    _tile_stored(1, to->of[1], 64);
+}
+
+/* |columns| activation rows against the weight rows of group |g| of the panel. The products of a block are asked for
+ * before those of the last one are scaled. */
+NPU_INLINE void tile_columns(wkind kind, int is_rest, int columns, int g, const mm_tile *t) {
+    const uint32_t n = t->n + LANES * (uint32_t)g, vectors = vectors_of(kind);
+    const __m512i *r = t->panel + (uint32_t)g * vectors;
+    const npu_mm_act *a = t->a;
+    tile_sums sums[2];
+    __m512 acc[TILE_ROWS];
+    NPU_UNROLL
+    for (int c = 0; c < TILE_ROWS; c++) acc[c] = _mm512_setzero_ps();
+    if (!t->begin) {
+        NPU_UNROLL
+        for (int c = 0; c < columns; c++) acc[c] = _mm512_maskz_loadu_ps(t->mask[g], t->y[c] + n);
+    }
+    block_products(kind, is_rest, r, a, t->a_stride, &sums[0]);
+    for (uint32_t b = 0; b < t->blocks; b++, a++, r += 2 * vectors) {
+        const tile_sums *now = &sums[b % 2];
+        if (b + 1 < t->blocks) block_products(kind, is_rest, r + 2 * vectors, a + 1, t->a_stride, &sums[(b + 1) % 2]);
+        NPU_UNROLL
+        for (int c = 0; c < columns; c++) {
+            __m512i sum = _mm512_loadu_si512(now->of[0][c]);
+            if (has_halves(kind)) sum = join_halves(kind, r, sum, _mm512_loadu_si512(now->of[1][c]));
+            acc[c] = add_block(kind, r, &a[(uint64_t)c * t->a_stride], sum, acc[c]);
+        }
+    }
+    NPU_UNROLL
+    for (int c = 0; c < columns; c++) {
+        if (t->bias) acc[c] = _mm512_add_ps(acc[c], _mm512_maskz_loadu_ps(t->mask[g], t->bias + n));
+        _mm512_mask_storeu_ps(t->y[c] + n, t->mask[g], acc[c]);
+    }
+}
+
+typedef void tiles_fn(const mm_tile *t, uint32_t columns);
+
+/* A group that no row is left for (mask 0) is not multiplied. */
+#define MM_TILES(name, kind)                                                                 \
+    static void name##_tiles(const mm_tile *t, uint32_t columns) {                           \
+        (void)columns;                                                                       \
+        for (int g = 0; g < 2 && t->mask[g]; g++) tile_columns(kind, 0, TILE_ROWS, g, t);    \
+    }                                                                                        \
+    static void name##_rest(const mm_tile *t, uint32_t columns) {                            \
+        for (int g = 0; g < 2 && t->mask[g]; g++) tile_columns(kind, 1, (int)columns, g, t); \
+    }
+MM_TILES(plain, KIND_PLAIN)
+MM_TILES(min, KIND_MIN)
+MM_TILES(two, KIND_TWO)
+MM_TILES(pair, KIND_PAIR)
+MM_TILES(pair_min, KIND_PAIR_MIN)
+#undef MM_TILES
+
+static tiles_fn *const tile_groups[KIND_COUNT][2] = {
+    [KIND_PLAIN] = {plain_tiles, plain_rest},
+    [KIND_MIN] = {min_tiles, min_rest},
+    [KIND_TWO] = {two_tiles, two_rest},
+    [KIND_PAIR] = {pair_tiles, pair_rest},
+    [KIND_PAIR_MIN] = {pair_min_tiles, pair_min_rest},
+};
+
+static void tiled_columns(wkind kind, mm_tile t, uint32_t rows) {
+    __asm__ volatile("" ::: "memory"); /* compilers don't know that tiles are loaded from what was just written */
+    for (uint32_t at = 0; at < rows; at += TILE_ROWS) {
+        const uint32_t left = rows - at;
+        tile_groups[kind][left < TILE_ROWS](&t, left);
+        t.a += TILE_ROWS * t.a_stride;
+        t.y += TILE_ROWS;
+    }
+}
+
+/* The tiles are this thread's from here on, and given back: else the system would keep them with every switch. */
+NPU_INLINE void panel_tiles(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+    configure(f->kind, task->rows % TILE_ROWS);
+    panel_with(tiled_columns, TILES_OFFSET, f, task, n0, n1, scratch);
+    _tile_release();
+}
+
+#endif
