@@ -12,6 +12,7 @@ DEVICE = ["--npu-target", "hexagon", "--driver", "sim"]
 def refused(code, *args):
     done = run_npu(*args, check=False, text=True)
     assert done.returncode == (2 if "emu_setting" in code else 3) and f"[{code}]" in done.stderr, (code, args, done)
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("npu: error: "), (args, done)  # the emulator is quiet
 
 
 def plans(path, tmp):
@@ -90,6 +91,8 @@ def programs(path, tmp):
                 else:
                     assert part == whole[:-1], done
             (folder / program.name).unlink()
+    done = run_npu(*common, "--driver", "qemu", "--emu", "arch=v75", check=False, text=True)
+    assert done.returncode and done.stderr.count("\n") == 1 and ": qemu runs programs up to v73" in done.stderr, done
     done = run_npu(*common, check=False, text=True)
     assert done.returncode == 0 or "--driver sim" in done.stderr, done
 

@@ -3,6 +3,8 @@
 #include "npu_emu.h"
 #include "setting.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 enum kind { TEXT, NUMBER, SIZE, DRIVER, ARCH, FAULT, SWITCH, STRICT }; // SIZE: may end in K, M, G
@@ -39,6 +41,7 @@ static const struct key {
     {"signed_only", SWITCH, AT(signed_only), 0, 1},
     {"get_uri", SWITCH, AT(get_uri), 0, 1},
     {"idle", SWITCH, AT(idle), 0, 1},
+    {"quiet", SWITCH, AT(quiet), 0, 1},
     {"watchdog", NUMBER, AT(watchdog_ms), 0, 3600000},
     {"seed", NUMBER, AT(seed), 0, UINT64_MAX},
     {"fault", FAULT, AT(faults)},
@@ -77,6 +80,8 @@ EMU_API const char *npu_emu_describe(void) {
            "as these are unsigned\n"
            "get_uri                0|1            1: with 0 FASTRPC_GET_URI is unknown, as in old libraries\n"
            "idle                   0|1            0: with 1 programs that know it answer without computing\n"
+           "quiet                  0|1            0: with 1 why a program can't start is not printed, only told when "
+           "asked\n"
            "watchdog               milliseconds   0: with more a process that hangs longer restarts its DSP\n"
            "seed                   number         0\n"
            "fault                  rules          none: name[@n[+]]=code:N|delay:US|hang|die|exit|restart|short;…\n"
@@ -225,6 +230,16 @@ EMU_API int npu_emu_configure(const char *key, const char *value) {
         if (!strcmp(keys[i].name, key)) result = set(&keys[i], value);
     emu_unlock();
     return result;
+}
+
+void emu_tell(const char *format, ...) {
+    char text[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    emu_setting_refuse("%s", text);
+    if (!emu.settings.quiet) fprintf(stderr, "npu-emu: %s\n", text);
 }
 
 EMU_API const char *npu_emu_refusal(void) {

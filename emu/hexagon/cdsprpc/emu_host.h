@@ -50,6 +50,7 @@ struct emu_settings {
     uint32_t signed_only;
     uint32_t get_uri;
     uint32_t idle;
+    uint32_t quiet;
     uint32_t watchdog_ms; // 0: none
     struct emu_strictness strict;
     uint64_t window_bytes;
@@ -144,6 +145,9 @@ extern struct emu_host emu;
 // Takes emu.lock, filling in defaults on first use.
 void emu_lock(void);
 void emu_unlock(void);
+
+// Says on stderr, unless the setting "quiet" is 1, and to who asks (npu_emu_refusal) why a program can't start.
+void emu_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // A fault on request for the public call |name|: true and *code when the call must return at once. Not under emu.lock.
 bool emu_meet(const char *name, int *code);

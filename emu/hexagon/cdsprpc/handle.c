@@ -1,6 +1,7 @@
 // remote_handle64_open, invoke, close. A handle's number is wider than 32 bits on purpose: the interface gives it
 // pointer size, and a caller that cuts it off must fail here too.
 #include "emu_host.h"
+#include "setting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,7 @@ EMU_API int remote_handle64_open(const char *text, remote_handle64 *id) {
     int result, code, found, refused;
     if (emu_meet("remote_handle64_open", &code)) return code;
     if (!text || !id) return AEE_EBADPARM;
+    emu_setting_refuse("%s", "");
     result = emu_uri_read(text, &uri);
     if (result) return result;
     emu_lock();
@@ -82,8 +84,8 @@ EMU_API int remote_handle64_open(const char *text, remote_handle64 *id) {
     emu_unlock();
     if (!session) return AEE_ENOSUCHDEVICE;
     if (!found || refused) {
-        fprintf(stderr, "npu-emu: %s: %s\n", uri.library,
-                found ? "an unsigned program in a signed session" : "not found in the search path");
+        emu_tell("%s: %s", uri.library,
+                 found ? "an unsigned program in a signed session" : "not found in the search path");
         return EMU_DSP_NO_SKEL;
     }
     result = emu_session_use(session, path);

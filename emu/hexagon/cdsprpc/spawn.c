@@ -221,9 +221,8 @@ int emu_session_spawn(struct emu_session *session) {
     struct start start = {.session = session, .socket = -1};
     int pair[2], error;
     if (session->driver == EMU_DRIVER_QEMU && (emu.settings.arch > 73 || !*session->program)) {
-        fprintf(stderr,
-                "npu-emu: qemu runs programs up to v73, named at the first open; asked for v%u, program \"%s\"\n",
-                emu.settings.arch, session->program);
+        emu_tell("qemu runs programs up to v73, named at the first open; asked for v%u, program \"%s\"",
+                 emu.settings.arch, session->program);
         return EMU_DSP_PROCESS_FAILED;
     }
     if (make_block(session)) return AEE_ENOMEMORY;
@@ -238,8 +237,7 @@ int emu_session_spawn(struct emu_session *session) {
     error = start.socket < 0 || start.block < 0 ? EMFILE : start_monitor(session, &start);
     if (start.block >= 0) close(start.block);
     if (error) {
-        fprintf(stderr, "npu-emu: can't start %s: %s\n", session->driver == EMU_DRIVER_QEMU ? start.qemu : start.loader,
-                strerror(error));
+        emu_tell("can't start %s: %s", session->driver == EMU_DRIVER_QEMU ? start.qemu : start.loader, strerror(error));
     } else if (wait_ready(session) || emu_strict_start(session)) {
         stop_failed(session);
     } else {

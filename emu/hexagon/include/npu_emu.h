@@ -12,8 +12,9 @@ extern "C" {
 // AEE code: 0x14 the key is unknown, 0x0E the value is not one the key takes. May be called from any thread.
 typedef int npu_emu_configure_fn(const char *key, const char *value);
 
-// Why npu_emu_configure refused the last value, one line; "" when there is no more to say than that. Static, until the
-// next call of it.
+// Why npu_emu_configure refused the last value, or remote_handle64_open could not start a program (which it also
+// prints, unless the key "quiet" is 1), one line; "" when there is no more to say than that. Static, until the next
+// call of these.
 typedef const char *npu_emu_refusal_fn(void);
 
 // One line per key, "key  values  default: what it does"; a static string that needs no freeing.
@@ -23,7 +24,8 @@ typedef const char *npu_emu_describe_fn(void);
 // "mapped_bytes", "mappings", "dma_descriptors", "dma_bytes", "dma_faults", "invokes", "cache_ops", "power_votes",
 // "power_types" (a bit for each type), "small_stacks", "events", "faults_met" (actions of rules); in strict mode
 // "lines_cleaned", "lines_invalidated", "evictions", "vtcm_scalars", "violations". Returns 0, 0x14 for an unknown name,
-// 0x0E without a live process. "window" and "max_buffer" are the settings, and need no process.
+// 0x0E without a live process. "window", "max_buffer" and "slots" are the
+// settings, and need no process.
 typedef int npu_emu_query_fn(int domain, const char *name, unsigned long long *value);
 
 // What strict mode found first in the process of the session with effective domain id |domain|, also when it has ended

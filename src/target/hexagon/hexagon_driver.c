@@ -92,13 +92,12 @@ static npu_status resolve(npu_hex_driver *d, npu_error *err) {
     return NPU_OK;
 }
 
-static npu_status configure(const npu_hex_driver *d, const char *setting, npu_error *err) {
+static npu_status configure(npu_hex_driver *d, const char *setting, npu_error *err) {
     npu_emu_configure_fn *set;
-    npu_emu_refusal_fn *why;
     *(void **)&set = dlsym(d->library, "npu_emu_configure");
-    *(void **)&why = dlsym(d->library, "npu_emu_refusal");
+    *(void **)&d->refusal = dlsym(d->library, "npu_emu_refusal");
     if (!set) return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_symbol", "%s has no symbol npu_emu_configure", d->path);
-    return npu_emu_set(set, why, setting, AEE_EUNSUPPORTED, "hexagon.emu_setting", err);
+    return npu_emu_set(set, d->refusal, setting, AEE_EUNSUPPORTED, "hexagon.emu_setting", err);
 }
 
 /* The emulator's own defaults, then where NPU programs are, then the driver's and the user's settings. */
@@ -109,6 +108,7 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[3], 
         snprintf(d->programs, sizeof d->programs, "%.*s", (int)(strrchr(d->path, '/') - d->path), d->path);
     snprintf(program, sizeof program, "program=%s", d->programs);
     NPU_TRY(configure(d, program, err));
+    NPU_TRY(configure(d, "quiet=1", err)); /* its reason goes into our own line */
     for (unsigned i = 0; driver[i]; i++) NPU_TRY(configure(d, driver[i], err));
     if (params->arch) {
         char arch[64];

@@ -53,10 +53,11 @@ static npu_status fail_open(const npu_hex_session *s, const char *uri, int resul
         return npu_fail(err, NPU_REFUSED, "hexagon.program", "%s (%s)", why, npu_hex_result_name(result));
     npu_status status = npu_hex_status(result);
     /* A process that can't be made or is gone already: the program is what it does first. */
-    const char *hint =
-        *s->driver->programs && status == NPU_DEVICE_LOST ? ", the NPU process ended while it loaded it" : "";
-    return npu_fail(err, status, "hexagon.open", "opening the NPU program (%s): %s (0x%x)%s", uri,
-                    npu_hex_result_name(result), (unsigned)result, hint);
+    const char *reason = s->driver->refusal ? s->driver->refusal() : "";
+    if (!*reason && *s->driver->programs && status == NPU_DEVICE_LOST)
+        reason = "the NPU process ended while it loaded it";
+    return npu_fail(err, status, "hexagon.open", "opening the NPU program (%s): %s (0x%x)%s%s", uri,
+                    npu_hex_result_name(result), (unsigned)result, *reason ? ": " : "", reason);
 }
 
 const char *npu_hex_session_name(const npu_hex_session *s) {
