@@ -89,8 +89,21 @@ def tensor(folder):
         names = [p.name for p in sorted(shared("refs/a").iterdir()) if (p / "model.gguf").exists() and hosts(p.name)]
         cases = [(name, [2, 3, 4, 8]) for name in names]
     assert any([tensor_case(name, counts, 4, folder) for name, counts in cases]), "no sum was in another order"
+    few_heads(folder)
     if FULL:
         real_prompt(folder)
+
+def few_heads(folder):
+    """More devices than key-value heads, and rows that are no whole lines, so that adds are not shared in a graph of few rows: what
+    has nothing to do with heads does not end their copies, which a prompt has begun."""
+    path, ids = folder / "m.gguf", [1 + k % 6 for k in range(24)]
+    for values in (dict(n_layers=3, n_embd=200, n_heads=6, n_kv=2, head=64, n_ff=16, n_vocab=7, tied=True, type="F16"),
+                   dict(n_layers=1, n_embd=256, n_heads=9, n_kv=3, head=64, n_ff=96, n_vocab=31, type="Q8_0")):
+        Tiny("qwen3", **values).save(path)
+        one = logits(path, ids, 3, folder / "one", *HEXAGON)
+        for n in (4, 8):
+            got = [logits(path, ids, 3, folder / "set", *HEXAGON, *device_set(n, "tensor")) for _ in range(2)]
+            assert got[0] == got[1] and got[0][0] == one[0], (n, values, got[0][0], one[0])
 
 def real_prompt(folder):
     """SmolLM2 by tensors: the same bytes every time, about as far from exact mode as one device, and its ids, up to where those were

@@ -116,6 +116,17 @@ npu_status npu_hex_group_replica(npu_hex_target *t, const npu_hex_buffer *of, ui
     return NPU_OK;
 }
 
+void npu_hex_group_drop_replicas(npu_hex_target *t) {
+    for (uint32_t i = 0; i < t->group.n_twins; i++) {
+        npu_hex_twin *twin = &t->group.twins[i];
+        for (uint32_t d = 0; d < NPU_HEX_DEVICES && twin->is_state; d++) {
+            npu_hex_buffer_free(twin->own[d]);
+            twin->own[d] = NULL;
+        }
+        twin->is_state = false;
+    }
+}
+
 void npu_hex_group_sync(npu_hex_target *t, const npu_hex_buffer *of, uint64_t offset, uint64_t bytes) {
     for (uint32_t i = 0; i < t->group.n_twins; i++) {
         const npu_hex_twin *twin = &t->group.twins[i];

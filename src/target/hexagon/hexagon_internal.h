@@ -135,6 +135,8 @@ npu_status npu_hex_group_twin(npu_hex_target *t, const npu_hex_buffer *of, uint3
 /* The same of state: a copy, which npu_hex_group_sync keeps up with what the host writes. */
 npu_status npu_hex_group_replica(npu_hex_target *t, const npu_hex_buffer *of, uint32_t device,
                                  const npu_hex_buffer **out, npu_error *err);
+/* Gives back all copies of state: no batch that uses them was sent. */
+void npu_hex_group_drop_replicas(npu_hex_target *t);
 void npu_hex_group_sync(npu_hex_target *t, const npu_hex_buffer *of, uint64_t offset, uint64_t bytes);
 /* A second buffer of all devices, likewise. */
 npu_status npu_hex_group_spare(npu_hex_target *t, const npu_hex_buffer *of, npu_hex_buffer **out, npu_error *err);

@@ -191,8 +191,7 @@ static npu_hex_mode choose(npu_hex_parting *p, uint32_t i, npu_hex_parts *c) {
     }
 }
 
-/* Whether op |i| reads parts that lie in each device's own memory other than part by part. */
-static bool misses_parts(const npu_hex_parting *p, uint32_t i, const npu_hex_parts *c) {
+bool npu_hex_parts_misses(const npu_hex_parting *p, uint32_t i, const npu_hex_parts *c) {
     const npu_op *op = &p->batch->ops[i];
     bool by_heads = c->mode == NPU_HEX_PARTS && p->heads.replicated && p->heads_layer == op->layer &&
                     (c->own || op->code == NPU_OP_SET_ROWS || op->code == NPU_OP_FLASH_ATTN);
@@ -211,5 +210,5 @@ void npu_hex_parts_choose(npu_hex_parting *p, uint32_t i, npu_hex_parts *out) {
     else
         c.mode = choose(p, i, &c);
     *out = c.mode == NPU_HEX_ALONE && !c.adds_up ? npu_hex_parts_alone() : c;
-    p->conflict |= misses_parts(p, i, out);
+    p->conflict |= npu_hex_parts_misses(p, i, out);
 }

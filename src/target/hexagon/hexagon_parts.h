@@ -70,6 +70,8 @@ void npu_hex_parts_begin(npu_hex_parting *p);
 
 /* How op |i| is cut, once all before it are noted. */
 void npu_hex_parts_choose(npu_hex_parting *p, uint32_t i, npu_hex_parts *out);
+/* Whether op |i| would read parts that lie in each device's own memory other than part by part. */
+bool npu_hex_parts_misses(const npu_hex_parting *p, uint32_t i, const npu_hex_parts *parts);
 /* Op |i| will be done this way. */
 void npu_hex_parts_note(npu_hex_parting *p, uint32_t i, const npu_hex_parts *parts);
 

@@ -192,8 +192,8 @@ static npu_status add_op_everywhere(splitting *s, uint32_t i, npu_error *err) {
     if (npu_hex_hazards_inside(&s->hazards)) { /* parts of one op that touch one line */
         undo_op(s);
         bool adds_up = c.adds_up;
-        s->parting.conflict |= s->parting.has_replicas && s->parting.heads.replicated;
         c = npu_hex_parts_alone();
+        s->parting.conflict |= npu_hex_parts_misses(&s->parting, i, &c);
         c.adds_up = adds_up;
         NPU_TRY(try_op(s, i, &c, false, err));
     }
@@ -267,5 +267,6 @@ npu_status npu_hex_split_rows(npu_hex_target *t, const npu_batch *batch, npu_err
         return npu_fail(err, NPU_UNSUPPORTED, "hexagon.split",
                         "a batch uses keys and values in a way that heads with copies on several devices are not for");
     t->group.replicas = NPU_HEX_REPLICAS_NONE;
+    npu_hex_group_drop_replicas(t);
     return split(t, batch, &conflict, err);
 }
