@@ -177,6 +177,21 @@ static const float *widen(const work *w, const piece *p, const uint8_t *row, uin
     return to;
 }
 
+/* A piece of 16-bit floats against the only row of x. False: not done, there are more or no kernel for it. */
+static int narrow(const work *w, const piece *p) {
+    const npu_tensor *t = &p->part->w->t;
+    float (*dot)(const uint8_t *, const float *, uint32_t) = t->type == NPU_TYPE_F16    ? w->kernels->dot_f16
+                                                             : t->type == NPU_TYPE_BF16 ? w->kernels->dot_bf16
+                                                                                        : NULL;
+    if (w->rows != 1 || !dot) return 0;
+    const uint8_t *row = address(p);
+    for (uint32_t n = p->n0; n < p->n1; n++, row += t->nb[1]) {
+        float y = dot(row, w->x[0], t->ne[0]);
+        w->y[p->index][0][n] = p->part->bias ? y + p->part->bias[n] : y;
+    }
+    return 1;
+}
+
 /* A batched weight serves per2 x per3 neighbouring matrices of x. */
 static void floats(const work *w, const piece *p) {
     const npu_tensor *t = &p->part->w->t, *x = &w->call->src[0].t;
@@ -214,7 +229,7 @@ npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels,
         more = piece_at(&w, atomic_fetch_add_explicit(w.next, 1, memory_order_relaxed), &next);
         if (now.part->integer) {
             integers(&w, &now, more ? address(&next) : address(&now));
-        } else {
+        } else if (!narrow(&w, &now)) {
             floats(&w, &now);
         }
         now = next;

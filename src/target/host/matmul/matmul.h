@@ -69,6 +69,9 @@ typedef struct npu_mm_kernels {
     void (*dot)(const npu_mm_dot *dot);
     void (*widen_f16)(const void *src, float *dst, size_t n);
     void (*widen_bf16)(const void *src, float *dst, size_t n);
+    /* dot32 of a weight row with one row of x, with nothing widened in memory; NULL = not here. */
+    float (*dot_f16)(const uint8_t *w, const float *x, uint32_t k);
+    float (*dot_bf16)(const uint8_t *w, const float *x, uint32_t k);
 } npu_mm_kernels;
 
 /* Packed weights: units of NPU_MM_PACK_ROWS rows lie together, and in them each element of a unit (a scale, a word of

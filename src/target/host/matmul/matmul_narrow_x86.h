@@ -1,0 +1,49 @@
+/* Dots of weight rows of 16-bit floats with one row of floats, on both x86 vector widths: four vectors hold the 32
+ * lanes (numerics.md, section 4). Wider ones would not read memory any faster. Included by the kernels' files. */
+#ifndef NPU_MATMUL_NARROW_X86_H
+#define NPU_MATMUL_NARROW_X86_H
+
+#include <immintrin.h>
+
+#include "target/host/matmul/matmul_float.h"
+
+NPU_INLINE __m256 load_narrow(const uint8_t *w, int is_f16) {
+    __m128i h = _mm_loadu_si128((const __m128i *)w);
+    return is_f16 ? _mm256_cvtph_ps(h) : _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
+}
+
+NPU_INLINE float dot_narrow(const uint8_t *w, const float *x, uint32_t k, int is_f16) {
+    __m256 acc[4];
+    for (int h = 0; h < 4; h++) acc[h] = _mm256_setzero_ps();
+    for (; k >= 32; k -= 32, w += 64, x += 32) {
+        __builtin_prefetch(w + 2048, 0, 3);
+        NPU_UNROLL
+        for (int h = 0; h < 4; h++)
+            acc[h] = _mm256_fmadd_ps(load_narrow(w + 16 * h, is_f16), _mm256_loadu_ps(x + 8 * h), acc[h]);
+    }
+    if (k) {
+        float lanes[32], rest[32];
+        if (is_f16) {
+            widen_f16_rest(w, rest, 0, k);
+        } else {
+            widen_bf16_rest(w, rest, 0, k);
+        }
+        for (int h = 0; h < 4; h++) _mm256_storeu_ps(lanes + 8 * h, acc[h]);
+        for (uint32_t i = 0; i < k; i++) lanes[i] = __builtin_fmaf(rest[i], x[i], lanes[i]);
+        for (int h = 0; h < 4; h++) acc[h] = _mm256_loadu_ps(lanes + 8 * h);
+    }
+    __m256 v8 = _mm256_add_ps(_mm256_add_ps(acc[0], acc[2]), _mm256_add_ps(acc[1], acc[3]));
+    __m128 v4 = _mm_add_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));
+    v4 = _mm_add_ps(v4, _mm_movehl_ps(v4, v4));
+    return _mm_cvtss_f32(_mm_add_ss(v4, _mm_movehdup_ps(v4)));
+}
+
+static float dot_f16(const uint8_t *w, const float *x, uint32_t k) {
+    return dot_narrow(w, x, k, 1);
+}
+
+static float dot_bf16(const uint8_t *w, const float *x, uint32_t k) {
+    return dot_narrow(w, x, k, 0);
+}
+
+#endif
