@@ -219,6 +219,11 @@ def windows(folder):
                        "fault=dsp11:op@150=die", check=False, text=True)
         assert done.returncode and "NPU 0:1" in done.stderr and time.monotonic() - start < 50, done
         print(f"by {split} in {size} KiB: {steps['messages']} messages a step", flush=True)
+    for name, n, size in (("llama-tied-q4_1", 2, 7100), ("llama-tied-q4_1", 8, 12000), ("smollm3-q4_k_m", 3, 3100)):
+        path, told = shared("refs/a/" + name) / "model.gguf", []  # what is counted as needed by tensors is little more than that
+        for options in ([], ["--emu", f"window={size}K"]):
+            told.append(logits(path, ids, 3, folder / "set", *HEXAGON, "--ctx", 128, *device_set(n, "tensor"), *options))
+        assert told[0] == told[1], (name, n)
 
 
 def domain(place):

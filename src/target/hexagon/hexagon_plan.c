@@ -17,16 +17,46 @@ void npu_hex_weight_image(const npu_tensor *weight, const char **kind, uint64_t 
     *bytes = npu_image_bytes(npu_image_format_of(t.type), t.ne[0], t.ne[1]);
 }
 
+static uint32_t devices_of(const npu_plan *plan) {
+    uint32_t n = 0;
+    for (const char *c = plan->settings.devices; *c; c++) n += *c == ':';
+    return n;
+}
+
+/* Whether some layer has fewer key-value heads than there are devices, so that some have them twice. The width of a row
+ * of keys, over that of one head; what can't be told counts as one head. */
+static bool may_copy_heads(const npu_plan *plan) {
+    const npu_plan_entry *keys = NULL;
+    for (uint32_t i = 0; i < plan->n_entries; i++) {
+        const npu_plan_entry *e = &plan->entries[i];
+        if (e->code == NPU_OP_SET_ROWS && (!keys || keys->layer != e->layer)) keys = e;
+        if (e->code != NPU_OP_FLASH_ATTN) continue;
+        uint32_t heads = keys && keys->layer == e->layer && e->K && keys->K % e->K == 0 ? keys->K / e->K : 1;
+        if (heads < devices_of(plan)) return true;
+    }
+    return false;
+}
+
+/* Two products' results, of every device: hexagon_split_row.c. */
+static uint64_t sums_bytes(const npu_plan *plan) {
+    uint64_t rows = plan->settings.prefill_rows, most = 0;
+    if (rows < plan->settings.decode_rows) rows = plan->settings.decode_rows;
+    for (uint32_t i = 0; i < plan->n_entries; i++) {
+        const npu_plan_entry *e = &plan->entries[i];
+        uint32_t width = e->n_splits ? e->splits[0] : e->real_n;
+        if (e->code == NPU_OP_MUL_MAT && e->layer != NPU_NO_LAYER && width > most) most = width;
+    }
+    return 2 * devices_of(plan) * (rows * most * 4 + 128);
+}
+
 /* What every batch uses of the window. Its image does not count: it is read before the batch's buffers are mapped. */
 static uint64_t pinned_bytes(const npu_hw *hw, const npu_plan *plan) {
-    /* A device of a set has memory of its own for intermediate results, and a place for what passes between them; by
-     * tensors two products of every device pass, each at most a copy, and a device may have keys and values twice. */
+    /* A device of a set has memory of its own for intermediate results, and a place for what passes between them. */
     uint64_t copies = plan->settings.devices[0] ? 3 : 1;
     bool by_tensors = !strcmp(plan->settings.split, npu_hex_split_name(NPU_HEX_TENSOR));
-    for (const char *c = plan->settings.devices; by_tensors && *c; c++) copies += *c == ':' ? 2 : 0;
-    uint64_t states = by_tensors ? 2 : 1;
-    return states * plan->state_bytes + copies * plan->compute_bytes + plan->io_bytes + npu_hex_ring_bytes(hw) +
-           3 * 4096;
+    uint64_t states = by_tensors && may_copy_heads(plan) ? 2 : 1;
+    return states * plan->state_bytes + copies * plan->compute_bytes + (by_tensors ? sums_bytes(plan) : 0) +
+           plan->io_bytes + npu_hex_ring_bytes(hw) + 3 * 4096;
 }
 
 uint64_t npu_hex_free_window(const npu_hw *hw, const npu_plan *plan) {
