@@ -3,6 +3,7 @@
   python tests/hexagon_trace.py host     only the CPU
   python tests/hexagon_trace.py sim      the emulated Hexagon; qemu the same
   python tests/hexagon_trace.py devices  two of them, by layers, by rows and by tensors
+  python tests/hexagon_trace.py pipeline two of them by layers, of which every op takes long: they work at the same time
 
 Spans nest on every track; the host's steps hold the batches; the NPU's op spans are the ops of the plan in their order
 and, with what lies between, cover the batch's time; the parts of an op lie inside it; logits are those without a trace;
@@ -205,8 +206,36 @@ def check_devices(tmp):
         print(f"{split}: {[len(list(walk(top[g, 'main']))) for g in groups]} spans")
 
 
+def check_pipeline(tmp):
+    """A prompt goes through two devices in four parts of its rows: one computes part i while the other computes part i + 1. Every
+    op sleeps, so that a part takes about half a second on each whatever else the machine does; one after the other they would take
+    eight times that, and no part would lie beside another."""
+    case, parts = shared("refs/a/llama-tied-q4_1"), 4
+    slow = ";".join(f"dsp{domain}:op=delay:30000" for domain in (3, 11))
+    run_npu("logits", "-m", case / "model.gguf", "--ids", ",".join(str(1 + i * 7 % 90) for i in range(16 * parts)), "-o", tmp / "out",
+            "--npu-target", "hexagon", "--driver", "sim", "--npu-devices", "0:0,0:1", "--emu", f"fault={slow}", "--trace", tmp / "trace",
+            timeout=300)
+    top, _ = read(tmp / "trace")
+    times = []
+    for group in sorted({g for g, _ in top} - {"npu"}):
+        ops = [[s for s in walk([batch]) if s.category == "op"] for batch in named(top[group, "main"], "batch")[:parts]]
+        assert len(ops) == parts and all(len(o) >= 8 for o in ops), (group, [len(o) for o in ops])
+        times.append([(o[0].begin, o[-1].end) for o in ops])
+    longest = max(end - begin for device in times for begin, end in device)
+    for i in range(parts - 1):
+        (begin, end), (next_begin, next_end) = times[1][i], times[0][i + 1]
+        assert min(end, next_end) - max(begin, next_begin) > 0.25 * (end - begin), (i, times)
+    total = times[1][-1][1] - times[0][0][0]
+    assert total < (parts + 1 + 1.5) * longest, (total, longest)
+    print(f"{parts} parts: {total / 1e9:.2f} s, of which each takes up to {longest / 1e9:.2f} s on each of two devices")
+
+
 def main():
     driver = sys.argv[1]
+    if driver == "pipeline":
+        with tempfile.TemporaryDirectory() as folder:
+            check_pipeline(pathlib.Path(folder))
+        return
     if driver == "devices":
         with tempfile.TemporaryDirectory() as folder:
             check_devices(pathlib.Path(folder))
