@@ -1,7 +1,8 @@
 """The models of the fence protocol (fences.pml: devices that meet at barriers; fences_parts.pml: devices that follow each other)
 have no error, and each of their mutants has one.
 
-  python tests/fences/fences.py       two devices, three that follow each other; the full tier also three that meet at barriers
+  python tests/fences/fences.py       two devices, three with a barrier a batch, three that follow each other; the full tier also
+                                      three that meet twice
 """
 import pathlib
 import re
@@ -37,8 +38,9 @@ def main():
     assert check("fences", "two devices") == 0
     assert check("fences_parts", "two devices, three parts", "-DPARTS=3") == 0
     assert check("fences_parts", "three devices, two parts", "-DN=3", "-DBATCHES=2") == 0
+    assert check("fences", "three devices, one barrier a batch", "-DN=3", "-DBATCHES=2", "-DBARRIERS=1", optimize="-O2") == 0
     if FULL:
-        assert check("fences", "three devices", "-DN=3", "-DBATCHES=2") == 0
+        assert check("fences", "three devices, all is sent", "-DN=3", "-DBATCHES=2", "-DALL_SENT", optimize="-O2") == 0
     for mutant, what in MUTANTS.items():  # few states: compiling is what takes the time
         for model, sizes in (("fences", []), ("fences_parts", ["-DPARTS=3"])):
             if ONLY.get(mutant, model) == model:
