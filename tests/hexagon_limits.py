@@ -17,9 +17,10 @@ DEVICE = ["--npu-target", "hexagon", "--driver", "sim", "--emu", "cdsps=2"]
 SETS = [[], ["--npu-devices", "0:0,1:0", "--split", "layer"], ["--npu-devices", "0:0,1:0", "--split", "row"],
         ["--npu-devices", "0:0,1:0", "--split", "tensor"]]
 LEAST = 1 << 20  # that the emulator takes for a window
-SLOTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 64, 4096]
+SLOTS = [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 64, 4096]
 MODELS = [
     ("llama", dict(n_layers=5, n_embd=256, n_ff=512, n_vocab=600, type="Q4_0")),
+    ("llama", dict(n_layers=40, n_embd=256, n_ff=512, n_vocab=600, type="Q8_0")),  # more parts than requests can be under way
     ("qwen2", dict(n_layers=9, n_embd=160, n_ff=320, n_vocab=501, bias=True, tied=True, type="Q8_0")),
 ]
 COMMON = ["--ids", ",".join(str(i * 37 % 500) for i in range(40)), "--ctx", "64", "--greedy", "2"]
@@ -80,8 +81,8 @@ def matrix(rng, path, out, wants):
         windows = [max(window // 2, LEAST), window, window + rng.randrange(1 << 20), 4 * window, 3 << 30]
         buffers = [max(most - 4096, LEAST), most, most + rng.randrange(1 << 19), 1 << 30]
         rows = [(s, w, m) for s in SLOTS for w in windows for m in buffers]
-        edges = [(s, 3 << 30, 1 << 30) for s in SLOTS] + [(64, window, most)]
-        for row in edges + rng.sample(rows, 60 if FULL else 6):
+        edges = [(s, 3 << 30, 1 << 30) for s in SLOTS] + [(64, window, 1 << 30), (64, window, most)]
+        for row in edges + rng.sample(rows, 60 if FULL else 4):
             told[one(path, out, want, devices, *row)] += 1
     return told
 
@@ -97,7 +98,8 @@ def main():
             by_tensors = run(path, out, *DEVICE, *SETS[-1])[1]  # whose sums are in another order
             told = matrix(rng, path, out, [host, host, host, by_tensors])
             print(f"seed {seed}, {arch}: {dict(told)}", flush=True)
-            assert told["taken"] > 20 and told["plan.slots"] > 10 and told["plan.window"], told
+            assert told["taken"] > 15 and told["plan.slots"] > 10 and told["plan.window"], told
 
 
-main()
+if __name__ == "__main__":
+    main()

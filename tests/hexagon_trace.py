@@ -267,4 +267,5 @@ def main():
         check_refused(tmp, case / "model.gguf", device)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -99,16 +99,16 @@ int kit_receive(struct kit_queue *q, uint32_t words[2], uint32_t timeout_us) {
     return lib.dspqueue_read(q->queue, &flags, 0, &count, NULL, 8, &length, (uint8_t *)words, timeout_us);
 }
 
-bool kit_runs(int pid) {
+char kit_state(int pid) {
     char path[64], text[256] = {0}, *state;
     FILE *file;
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     file = fopen(path, "r");
-    if (!file) return false;
+    if (!file) return 'Z';
     if (!fread(text, 1, sizeof text - 1, file)) text[0] = 0;
     fclose(file);
     state = strrchr(text, ')');
-    return state && state[1] && state[2] != 'Z';
+    return state && state[1] ? state[2] : 'Z';
 }
 
 // The other half of "life: ends with the host process": opens a session, tells its process, and is killed.

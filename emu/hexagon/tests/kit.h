@@ -20,8 +20,7 @@ struct kit_library {
 extern struct kit_library lib;
 extern bool kit_qemu;
 extern char *kit_library_path, *kit_program_folder;
-// Is there a process |pid| that is not a zombie?
-bool kit_runs(int pid);
+char kit_state(int pid); // as in /proc/PID/stat; 'Z' when it is gone
 
 struct row {
     const char *name;

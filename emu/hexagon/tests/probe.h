@@ -13,6 +13,7 @@ enum probe_method {
     PROBE_MAP,        // HAP_mmap |fd| and keep it: value is the address
     PROBE_UNMAP,      // HAP_munmap |value|
     PROBE_SLEEP,      // |value| microseconds; with |flags| with an event every millisecond
+    PROBE_BUSY,       // computes for |value| microseconds of CPU time, without a step
     PROBE_MEET,       // waits for |value| invocations of it to be at work at once
     PROBE_RELEASE,    // lets the answers of held packets go
     PROBE_CRASH,      // writes to address 0

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int opened, closed;
 static struct {
@@ -87,6 +88,11 @@ static int call(uint32_t method, const struct probe_in *in, struct probe_out *ou
     case PROBE_SLEEP:
         for (uint64_t us = 0; in->flags && us < in->value; us += 1000) qurt_sleep(1000), npu_emu_event("op");
         if (!in->flags) qurt_sleep(in->value);
+        return AEE_SUCCESS;
+    case PROBE_BUSY:
+        for (clock_t begin = clock(); (uint64_t)(clock() - begin) < in->value * CLOCKS_PER_SEC / 1000000;)
+            for (volatile int i = 0; i < 10000; i++) {
+            }
         return AEE_SUCCESS;
     case PROBE_MEET:
         return meet(in->value);

@@ -2,6 +2,7 @@
 #include "kit.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -254,6 +255,54 @@ static void watchdog(void) {
     kit_set("watchdog", "0");
 }
 
+static atomic_int starving;
+
+// Lets a process run a tenth of the time.
+static void *starve(void *pid) {
+    while (starving) {
+        kill((pid_t)(intptr_t)pid, SIGCONT);
+        usleep(4000);
+        kill((pid_t)(intptr_t)pid, SIGSTOP);
+        usleep(36000);
+    }
+    kill((pid_t)(intptr_t)pid, SIGCONT);
+    return NULL;
+}
+
+// A process that the machine does not let run computes for seconds without a step, but does not hang: what counts is
+// the time that it had. One that spends that much without a step does.
+static void starved(void) {
+    struct probe_in in = {.value = 200000};
+    pthread_t thread;
+    kit_set("watchdog", "400");
+    struct kit_queue q = open_watched();
+    starving = 1;
+    pthread_create(&thread, NULL, starve, (void *)(intptr_t)count("pid"));
+    int result = kit_call(q.handle, PROBE_BUSY, &in, NULL);
+    starving = 0;
+    pthread_join(thread, NULL);
+    EQUAL(result, 0);
+    in.value = KIT_PATIENCE_US;
+    EQUAL(kit_call(q.handle, PROBE_BUSY, &in, NULL), AEE_ECONNRESET);
+    after_death(&q, AEE_ECONNRESET);
+    kit_set("watchdog", "0");
+}
+
+// Not dead, not slow: stopped. The host's time-outs see it, and its end helps.
+static void frozen(void) {
+    struct kit_queue q = open_watched();
+    uint32_t words[2];
+    EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 1), 0);
+    EQUAL(kit_receive(&q, words, KIT_PATIENCE_US), 0);
+    int pid = (int)count("pid");
+    CHECK(!kill(pid, SIGSTOP));
+    while (kit_state(pid) != 'T') usleep(1000);
+    EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 2), 0);
+    EQUAL(kit_receive(&q, words, 50000), AEE_EEXPIRED);
+    kill_soon(NULL);
+    after_death(&q, AEE_ENOSUCH);
+}
+
 static void mapping_fails(void) {
     remote_handle64 h = kit_open(0);
     struct probe_in in = {.bytes = 4096};
@@ -300,6 +349,8 @@ const struct row kit_rows_death[] = {{"death: exception while a queue read waits
                                      {"death: restart of the whole DSP", restart},
                                      {"death: faults at the n-th packet, hang", faults_in_queue},
                                      {"death: by the watchdog", watchdog},
+                                     {"death: a starved process does not hang", starved},
+                                     {"death: a frozen process", frozen},
                                      {"death: mapping failures", mapping_fails},
                                      {"death: mappings go with their process", mappings_after_death},
                                      {0}};
