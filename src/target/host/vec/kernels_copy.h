@@ -13,7 +13,7 @@ static inline void to_floats(uint32_t type, const uint8_t *src, float *dst, uint
         for (; i < n; i++) dst[i] = npu_bf16_to_float(h[i]);
     } else if (type == NPU_TYPE_Q8_0) {
         for (; i < n; i += 32, src += 34) {
-            vf d = vf_set(npu_half_to_float((uint16_t)(src[0] | src[1] << 8)));
+            vf d = vf_set_half((uint16_t)(src[0] | src[1] << 8));
             for (uint32_t k = 0; k < 32; k += VW) {
                 vf_store(dst + i + k, vf_mul(d, vf_load_i8((const int8_t *)src + 2 + k)));
             }

@@ -133,6 +133,9 @@ static inline float vf_top(vf a) {
     x = _mm_max_ps(x, _mm_movehl_ps(x, x));
     return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
 }
+static inline vf vf_set_half(uint16_t h) {
+    return _mm256_cvtph_ps(_mm_set1_epi16((short)h));
+}
 static inline vf vf_load_half(const uint16_t *p) {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
 }

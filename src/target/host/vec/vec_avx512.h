@@ -121,6 +121,9 @@ static inline float vf_fold(vf a) {
 static inline float vf_top(vf a) {
     return _mm512_reduce_max_ps(a);
 }
+static inline vf vf_set_half(uint16_t h) {
+    return _mm512_cvtph_ps(_mm256_set1_epi16((short)h));
+}
 static inline vf vf_load_half(const uint16_t *p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }

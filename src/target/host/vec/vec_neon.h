@@ -125,6 +125,9 @@ static inline float vf_fold(vf a) {
 static inline float vf_top(vf a) {
     return vmaxvq_f32(a);
 }
+static inline vf vf_set_half(uint16_t h) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(h)));
+}
 static inline vf vf_load_half(const uint16_t *p) {
     return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
 }
