@@ -274,21 +274,33 @@ static npu_status guarded(npu_hex_session *s, npu_status status, npu_error *err)
     return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout", "%s did not get ready in time and was ended", s->name);
 }
 
+/* What is said of opening one session does not name it; of several the failing one is named. */
+static void name_session(const npu_hex_session *s, npu_error *err) {
+    char text[sizeof err->text];
+    if (!s || !s->name[0] || strstr(err->text, s->name)) return;
+    memcpy(text, err->text, sizeof text);
+    snprintf(err->text, sizeof err->text, "%s: %.*s", s->name, (int)(sizeof text - sizeof s->name - 2), text);
+}
+
 npu_status npu_hex_sessions_open(const npu_hex_driver *driver, const npu_target_params *params,
                                  const npu_hex_place *places, uint32_t n, npu_hex_session **out, npu_error *err) {
     npu_status status = NPU_OK;
+    uint32_t at = 0;
     memset(out, 0, n * sizeof *out);
     for (uint32_t i = 0; i < n && status == NPU_OK; i++) {
+        at = i;
         status = create(driver, params, places[i], &out[i], err);
         if (status != NPU_OK) break;
         npu_hex_guard_begin(out[i]->guard);
         status = guarded(out[i], bring_up(out[i], params->trace != NULL, err), err);
     }
     for (uint32_t i = 0; i < n && status == NPU_OK; i++) { /* all packets are under way by now */
+        at = i;
         npu_hex_guard_begin(out[i]->guard);
         status = guarded(out[i], choose_transport(out[i], err), err);
     }
     if (status == NPU_OK) return NPU_OK;
+    if (n > 1 && err) name_session(out[at], err);
     npu_hex_sessions_close(out, n);
     memset(out, 0, n * sizeof *out);
     return status;
