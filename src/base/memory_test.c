@@ -9,35 +9,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-
-/* A folder that stands for the system's root. */
-static char root[sizeof "/tmp/npu-memory-test-XXXXXX"];
-
-static int make(void **state) {
-    (void)state;
-    strcpy(root, "/tmp/npu-memory-test-XXXXXX");
-    return mkdtemp(root) ? 0 : -1;
-}
-
-static void put(const char *path, const char *text) {
-    char name[512];
-    snprintf(name, sizeof name, "%s%s", root, path);
-    for (char *at = name + strlen(root) + 1; (at = strchr(at, '/')); at++) {
-        *at = 0;
-        mkdir(name, 0700);
-        *at = '/';
-    }
-    FILE *file = fopen(name, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
-
-static void drop(const char *path) {
-    char name[512];
-    snprintf(name, sizeof name, "%s%s", root, path);
-    remove(name);
-}
+#include "support/fake_root.h"
 
 static void is(uint64_t total, uint64_t free_bytes) {
     npu_memory m = npu_memory_now(root);
@@ -88,33 +60,6 @@ static void groups_below_the_root_count(void **state) {
     is(1024000, 1024000);
 }
 
-static int clean(void **state) {
-    (void)state;
-    const char *files[] = {"/proc/meminfo",
-                           "/proc/self/cgroup",
-                           "/proc/self",
-                           "/proc",
-                           "/sys/fs/cgroup/a.slice/b.service/memory.max",
-                           "/sys/fs/cgroup/a.slice/b.service/memory.current",
-                           "/sys/fs/cgroup/a.slice/b.service",
-                           "/sys/fs/cgroup/a.slice/memory.max",
-                           "/sys/fs/cgroup/a.slice",
-                           "/sys/fs/cgroup/memory/c/memory.limit_in_bytes",
-                           "/sys/fs/cgroup/memory/c",
-                           "/sys/fs/cgroup/memory.current",
-                           "/sys/fs/cgroup/memory.stat",
-                           "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                           "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-                           "/sys/fs/cgroup/memory/memory.stat",
-                           "/sys/fs/cgroup/memory",
-                           "/sys/fs/cgroup",
-                           "/sys/fs",
-                           "/sys",
-                           ""};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) drop(files[i]);
-    return 0;
-}
-
 static void this_machine_has_some(void **state) {
     (void)state;
     npu_memory m = npu_memory_now("");
@@ -123,8 +68,9 @@ static void this_machine_has_some(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(the_least_limit_counts, make, clean),
-                                       cmocka_unit_test_setup_teardown(groups_below_the_root_count, make, clean),
-                                       cmocka_unit_test(this_machine_has_some)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_least_limit_counts, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(groups_below_the_root_count, make_root, remove_root),
+        cmocka_unit_test(this_machine_has_some)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,10 +17,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/cgroup.h"
 #include "base/clock.h"
 
 enum { MAX_THREADS = 64, SPINS = 4000, YIELDS = 50, LINE = 128 };
@@ -113,42 +112,11 @@ static void *work(void *arg) {
     }
 }
 
-/* The numbers in a small file of the system, those that are not numbers ("max") as -1. */
-static void read_numbers(const char *path, long long *out, int n) {
-    char line[64] = "";
-    FILE *file = fopen(path, "r");
-    if (file) {
-        if (!fgets(line, sizeof line, file)) line[0] = 0;
-        fclose(file);
-    }
-    char *at = line, *end;
-    for (int i = 0; i < n; i++, at = end) {
-        out[i] = strtoll(at, &end, 10);
-        if (end != at) continue;
-        out[i] = -1;
-        end += strcspn(end, " ");
-        end += *end == ' ';
-    }
-}
-
-/* Cores that the cgroup's quota pays for, rounded up; 0 = no limit known. Versions 2 and 1 of cgroups. */
-static unsigned cgroup_cores(void) {
-    long long limit[2];
-    read_numbers("/sys/fs/cgroup/cpu.max", limit, 2);
-    if (limit[1] <= 0) {
-        read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &limit[0], 1);
-        read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &limit[1], 1);
-    }
-    if (limit[0] <= 0 || limit[1] <= 0) return 0;
-    long long cores = limit[0] / limit[1] + (limit[0] % limit[1] != 0);
-    return cores < MAX_THREADS ? (unsigned)cores : MAX_THREADS;
-}
-
 unsigned npu_pool_cores(void) {
     cpu_set_t set;
     unsigned cores = 1;
     if (sched_getaffinity(0, sizeof set, &set) == 0) cores = (unsigned)CPU_COUNT(&set);
-    unsigned paid = cgroup_cores();
+    unsigned paid = npu_cgroup_cores("");
     if (paid && paid < cores) cores = paid;
     return cores ? cores : 1;
 }
