@@ -16,7 +16,6 @@ npu_status npu_emu_set(npu_emu_set_fn *set, npu_emu_why_fn *why, const char *set
     key[equals - setting] = 0;
     int result = set(key, equals + 1);
     if (!result) return NPU_OK;
-    const char *more = why ? why() : "";
-    if (result == no_such_key) more = "no such key";
+    const char *more = result == no_such_key ? "no such key" : why();
     return npu_fail(err, NPU_REFUSED, code, "--emu %s: %s", setting, *more ? more : "not a value of this key");
 }

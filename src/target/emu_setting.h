@@ -7,12 +7,11 @@
 /* What an emulator's library exports: 0, or a code of its own. Both strings are read during the call only. */
 typedef int npu_emu_set_fn(const char *key, const char *value);
 
-/* Why the last value was refused, or "". */
+/* Why the last value was refused; "" when there is no more to say. */
 typedef const char *npu_emu_why_fn(void);
 
 /* Splits |setting| and gives it to |set|. REFUSED with |code| when it is not KEY=VALUE, when |set| answers
- * |no_such_key|, or for any other answer but 0, a value that the key doesn't take; |why|, if not NULL, may know more.
- */
+ * |no_such_key|, or for any other answer but 0, a value that the key doesn't take, with what |why| says. */
 npu_status npu_emu_set(npu_emu_set_fn *set, npu_emu_why_fn *why, const char *setting, int no_such_key, const char *code,
                        npu_error *err);
 

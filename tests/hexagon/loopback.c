@@ -36,6 +36,10 @@ API int npu_emu_configure(const char *key, const char *value) {
     return 0;
 }
 
+API const char *npu_emu_refusal(void) {
+    return "";
+}
+
 API void *rpcmem_alloc(int heap, uint32_t flags, int size) {
     (void)heap, (void)flags;
     for (int i = 0; i < BUFFERS; i++) {

@@ -96,7 +96,9 @@ static npu_status configure(npu_hex_driver *d, const char *setting, npu_error *e
     npu_emu_configure_fn *set;
     *(void **)&set = dlsym(d->library, "npu_emu_configure");
     *(void **)&d->refusal = dlsym(d->library, "npu_emu_refusal");
-    if (!set) return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_symbol", "%s has no symbol npu_emu_configure", d->path);
+    if (!set || !d->refusal)
+        return npu_fail(err, NPU_NO_DEVICE, "hexagon.no_symbol", "%s has no symbol npu_emu_%s", d->path,
+                        set ? "refusal" : "configure");
     return npu_emu_set(set, d->refusal, setting, AEE_EUNSUPPORTED, "hexagon.emu_setting", err);
 }
 

@@ -20,7 +20,7 @@ typedef struct npu_hex_driver {
     uint64_t window_bytes;           /* of an emulated device, 0 = unknown */
     uint64_t max_buffer_bytes;       /* " */
     uint32_t slots;                  /* " */
-    npu_emu_refusal_fn *refusal;     /* of an emulated device, NULL = it does not say */
+    npu_emu_refusal_fn *refusal;     /* of an emulated device; NULL = none */
     npu_emu_violation_fn *violation; /* of an emulated device, NULL = it has no strict mode */
     double timeout_s;                /* for an answer when the user gives none: emulation takes its time */
 #define HEX_SYMBOL(result, name, arguments, need) result(*name) arguments;
