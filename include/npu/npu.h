@@ -24,6 +24,7 @@
 #include "npu/log.h"
 #include "npu/mode.h"
 #include "npu/model.h"
+#include "npu/profile.h"
 #include "npu/sampler.h"
 #include "npu/status.h"
 

@@ -9,7 +9,7 @@
 #ifndef NPU_CONFORM_H
 #define NPU_CONFORM_H
 
-#include "npu/context.h"
+#include "npu/profile.h"
 #include "target/target.h"
 
 typedef struct npu_conform_params {

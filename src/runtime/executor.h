@@ -10,7 +10,7 @@
 #ifndef NPU_RUNTIME_EXECUTOR_H
 #define NPU_RUNTIME_EXECUTOR_H
 
-#include "npu/context.h"
+#include "npu/profile.h"
 #include "graph/graph.h"
 #include "trace/trace.h"
 
