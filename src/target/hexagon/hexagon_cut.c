@@ -1,12 +1,11 @@
 #include "target/hexagon/hexagon_cut.h"
 
+#include "target/hexagon/hexagon_hazard.h"
 #include "wire/op_check.h"
-
-enum { LINE = 128 };
 
 uint32_t npu_hex_cut_lines(uint64_t step_bytes) {
     uint32_t n = 1;
-    while (n < LINE && n * step_bytes % LINE) n *= 2;
+    while (n < NPU_HEX_LINE && n * step_bytes % NPU_HEX_LINE) n *= 2;
     return n;
 }
 
@@ -34,9 +33,10 @@ static bool in_order(const npu_tensor *t, uint32_t values, uint32_t unit_bytes) 
 
 bool npu_hex_cut(const npu_tensor *t, unsigned dim, uint32_t unit, uint32_t n, uint32_t cuts[NPU_HEX_DEVICES + 1]) {
     uint32_t values, unit_bytes = npu_tensor_unit(t, &values), block = dim ? 1 : values;
-    bool safe = t->layout == NPU_LAYOUT_GGUF && t->offset % LINE == 0 && unit % block == 0 &&
-                in_order(t, values, unit_bytes) && t->ne[dim] <= UINT32_MAX / 2 && unit <= UINT32_MAX / LINE / 2;
-    for (unsigned k = dim + 1; k < NPU_MAX_DIMS; k++) safe = safe && (t->ne[k] == 1 || t->nb[k] % LINE == 0);
+    bool safe = t->layout == NPU_LAYOUT_GGUF && t->offset % NPU_HEX_LINE == 0 && unit % block == 0 &&
+                in_order(t, values, unit_bytes) && t->ne[dim] <= UINT32_MAX / 2 &&
+                unit <= UINT32_MAX / NPU_HEX_LINE / 2;
+    for (unsigned k = dim + 1; k < NPU_MAX_DIMS; k++) safe = safe && (t->ne[k] == 1 || t->nb[k] % NPU_HEX_LINE == 0);
     uint32_t each = safe ? unit * npu_hex_cut_lines(unit / block * t->nb[dim]) : 1;
     uint32_t pieces = safe ? (t->ne[dim] + each - 1) / each : 1;
     if (pieces < 2 || n < 2) {

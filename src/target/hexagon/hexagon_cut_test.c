@@ -8,10 +8,11 @@
 #include <cmocka.h>
 
 #include "target/hexagon/hexagon_cut.h"
+#include "target/hexagon/hexagon_hazard.h"
 #include "wire/format.h"
 #include "wire/op_check.h"
 
-enum { CASES = 10000, LINE = 128, MOST_BYTES = 1 << 21 };
+enum { CASES = 10000, MOST_BYTES = 1 << 21 };
 
 static uint64_t seed = 20261130;
 
@@ -36,7 +37,7 @@ static sample make(void) {
     uint64_t step = s.t.ne[0] / s.values * s.unit_bytes;
     for (int k = 1; k < NPU_MAX_DIMS; k++) { /* dense, padded to lines, padded by anything */
         uint32_t how = below(5) ? 1 : below(3);
-        if (how == 1) step = (step + LINE - 1) / LINE * LINE;
+        if (how == 1) step = (step + NPU_HEX_LINE - 1) / NPU_HEX_LINE * NPU_HEX_LINE;
         if (how == 2) step += below(3) * s.unit_bytes;
         s.t.nb[k] = step;
         step *= s.t.ne[k];
@@ -46,7 +47,7 @@ static sample make(void) {
         uint64_t nb = s.t.nb[a];
         s.t.nb[a] = s.t.nb[b], s.t.nb[b] = nb;
     }
-    s.t.offset = below(8) ? below(4) * LINE : below(64) * s.unit_bytes;
+    s.t.offset = below(8) ? below(4) * NPU_HEX_LINE : below(64) * s.unit_bytes;
     static const uint32_t units[] = {1, 1, 2, 3, 32, 64};
     s.unit = units[below(6)] * (s.dim ? 1 : s.values);
     return s;
@@ -62,7 +63,7 @@ static uint64_t place(const sample *s, const uint32_t i[NPU_MAX_DIMS]) {
 static bool paint(const sample *s, const uint32_t *cuts, uint8_t *bytes, uint8_t *lines) {
     bool apart = true;
     memset(bytes, 0xFF, MOST_BYTES);
-    memset(lines, 0xFF, MOST_BYTES / LINE);
+    memset(lines, 0xFF, MOST_BYTES / NPU_HEX_LINE);
     uint32_t i[NPU_MAX_DIMS];
     for (i[3] = 0; i[3] < s->t.ne[3]; i[3]++)
         for (i[2] = 0; i[2] < s->t.ne[2]; i[2]++)
@@ -75,8 +76,9 @@ static bool paint(const sample *s, const uint32_t *cuts, uint8_t *bytes, uint8_t
                     uint64_t at = place(s, i);
                     assert_true(at + s->unit_bytes <= MOST_BYTES);
                     for (uint32_t b = 0; b < s->unit_bytes; b++) {
-                        apart = apart && (lines[(at + b) / LINE] == 0xFF || lines[(at + b) / LINE] == owner);
-                        lines[(at + b) / LINE] = (uint8_t)owner;
+                        apart = apart &&
+                                (lines[(at + b) / NPU_HEX_LINE] == 0xFF || lines[(at + b) / NPU_HEX_LINE] == owner);
+                        lines[(at + b) / NPU_HEX_LINE] = (uint8_t)owner;
                         bytes[at + b] = (uint8_t)owner;
                     }
                 }
@@ -96,16 +98,17 @@ static bool is_nested(const sample *s) {
 /* The rules, put another way: the smallest multiple of the unit after which a line begins, by trying. */
 static bool may_cut(const sample *s) {
     bool steps = true;
-    for (unsigned k = s->dim + 1; k < NPU_MAX_DIMS; k++) steps = steps && (s->t.ne[k] == 1 || s->t.nb[k] % LINE == 0);
-    if (s->n < 2 || s->t.offset % LINE || !steps || !is_nested(s)) return false;
+    for (unsigned k = s->dim + 1; k < NPU_MAX_DIMS; k++)
+        steps = steps && (s->t.ne[k] == 1 || s->t.nb[k] % NPU_HEX_LINE == 0);
+    if (s->n < 2 || s->t.offset % NPU_HEX_LINE || !steps || !is_nested(s)) return false;
     for (uint32_t at = s->unit; at < s->t.ne[s->dim]; at += s->unit)
-        if (at / (s->dim ? 1 : s->values) * s->t.nb[s->dim] % LINE == 0) return true;
+        if (at / (s->dim ? 1 : s->values) * s->t.nb[s->dim] % NPU_HEX_LINE == 0) return true;
     return false;
 }
 
 static void random_partitions(void **state) {
     (void)state;
-    uint8_t *bytes = malloc(MOST_BYTES), *lines = malloc(MOST_BYTES / LINE);
+    uint8_t *bytes = malloc(MOST_BYTES), *lines = malloc(MOST_BYTES / NPU_HEX_LINE);
     uint32_t cut = 0, whole = 0;
     assert_non_null(bytes);
     assert_non_null(lines);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "target/hexagon/hexagon_hazard.h"
 #include "wire/message.h"
 #include "wire/trace.h"
 
@@ -120,7 +121,7 @@ npu_hw npu_hex_hw_of(const npu_hex_arch *a) {
                     .window_bytes = a->window_bytes,
                     .max_buffer_bytes = NPU_HEX_MAX_BUFFER,
                     .slots = NPU_HEX_SLOTS,
-                    .line_bytes = 128};
+                    .line_bytes = NPU_HEX_LINE};
 }
 
 void npu_hex_caps(npu_caps *caps, const npu_hw *hw, bool emulated, const char *how) {

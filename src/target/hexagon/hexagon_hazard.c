@@ -5,8 +5,6 @@
 
 #include "wire/op_check.h"
 
-enum { LINE = 128 };
-
 /* |n| runs of |run| bytes, |step| apart: whole cache lines. */
 struct npu_hex_access {
     const void *buffer;
@@ -56,12 +54,12 @@ static void find_runs(npu_hex_access *a, const npu_tensor *t) {
 /* Caches clean, drop and evict by line: who touches a byte touches its line. Runs that don't all begin at the same
  * place of a line are taken together with what is between them. */
 static void widen_to_lines(npu_hex_access *a) {
-    if (a->n > 1 && a->step % LINE) {
+    if (a->n > 1 && a->step % NPU_HEX_LINE) {
         a->run += (a->n - 1) * a->step;
         a->n = 1;
     }
-    uint64_t end = (a->at + a->run + LINE - 1) / LINE * LINE;
-    a->at = a->at / LINE * LINE;
+    uint64_t end = (a->at + a->run + NPU_HEX_LINE - 1) / NPU_HEX_LINE * NPU_HEX_LINE;
+    a->at = a->at / NPU_HEX_LINE * NPU_HEX_LINE;
     a->run = end - a->at;
 }
 

@@ -10,6 +10,8 @@
 
 #include "wire/tensor.h"
 
+enum { NPU_HEX_LINE = 128 }; /* bytes of a cache line, of which no two devices may write parts */
+
 typedef struct npu_hex_access npu_hex_access;
 
 typedef struct npu_hex_hazards {

@@ -12,7 +12,7 @@
 #include "wire/format.h"
 #include "wire/op_check.h"
 
-enum { CASES = 20000, BYTES = 1 << 16, LINE = 128 };
+enum { CASES = 20000, BYTES = 1 << 16 };
 
 static uint64_t seed = 20261130;
 
@@ -90,7 +90,8 @@ static void random_accesses(void **state) {
         mark(&x, a);
         mark(&y, b);
         bool meet = false;
-        for (int k = 0; k < BYTES && !meet; k += LINE) meet = memchr(a + k, 1, LINE) && memchr(b + k, 1, LINE);
+        for (int k = 0; k < BYTES && !meet; k += NPU_HEX_LINE)
+            meet = memchr(a + k, 1, NPU_HEX_LINE) && memchr(b + k, 1, NPU_HEX_LINE);
         meet = meet && (write_a || write_b) && other;
         bool needed = needs_barrier(&x, write_a, &y, write_b, other);
         if (meet && !needed) fail_msg("case %d: two devices meet and none waits", i);

@@ -13,7 +13,7 @@
 #include "wire/format.h"
 #include "wire/op_check.h"
 
-enum { LAYERS = 3000, LINE = 128, MOST_BYTES = 1 << 22, DST = NPU_OP_SRCS, TENSORS = 64, OPS = 16 };
+enum { LAYERS = 3000, MOST_BYTES = 1 << 22, DST = NPU_OP_SRCS, TENSORS = 64, OPS = 16 };
 enum { WEIGHTS, STATE, COMPUTE, INPUT };
 
 static uint64_t seed = 20261130;
@@ -40,7 +40,7 @@ static uint16_t tensor(layer *l, int buffer, uint8_t type, uint32_t ne0, uint32_
     t->nb[2] = t->nb[1] * ne1;
     t->nb[3] = t->nb[2] * ne2;
     if (buffer == WEIGHTS) t->flags = NPU_TENSOR_WEIGHT;
-    l->used[buffer] = (l->used[buffer] + t->nb[3] + LINE - 1) / LINE * LINE;
+    l->used[buffer] = (l->used[buffer] + t->nb[3] + NPU_HEX_LINE - 1) / NPU_HEX_LINE * NPU_HEX_LINE;
     assert_true(l->batch.n_tensors < TENSORS);
     return (uint16_t)l->batch.n_tensors++;
 }
@@ -162,7 +162,7 @@ static bool meet(const npu_hex_parting *p, const npu_op *o, const npu_hex_parts 
     for (unsigned k = DST; k < NPU_HEX_OPERANDS; k++) {
         const npu_tensor *whole = npu_hex_parts_operand(p, o, k);
         if (!whole) continue;
-        memset(lines, 0xFF, MOST_BYTES / LINE);
+        memset(lines, 0xFF, MOST_BYTES / NPU_HEX_LINE);
         for (uint32_t d = 0; d < p->n; d++) {
             npu_tensor t = *whole;
             if (!c->of[k][d].count || writes_own(p, o, c, d)) continue;
@@ -173,7 +173,7 @@ static bool meet(const npu_hex_parting *p, const npu_op *o, const npu_hex_parts 
                 for (uint32_t i1 = 0; i1 < t.ne[1]; i1++) {
                     uint64_t at = t.offset + i1 * t.nb[1] + i2 * t.nb[2];
                     assert_true(at + run <= MOST_BYTES);
-                    for (uint64_t n = at / LINE; n <= (at + run - 1) / LINE; n++) {
+                    for (uint64_t n = at / NPU_HEX_LINE; n <= (at + run - 1) / NPU_HEX_LINE; n++) {
                         met |= lines[n] != 0xFF && lines[n] != d;
                         lines[n] = (uint8_t)d;
                     }
@@ -251,7 +251,7 @@ static void check_sums(const npu_hex_parting *p, const npu_op *o, const npu_hex_
 static void random_layers(void **state) {
     (void)state;
     static layer l;
-    uint8_t *lines = malloc(MOST_BYTES / LINE);
+    uint8_t *lines = malloc(MOST_BYTES / NPU_HEX_LINE);
     uint32_t counts[4] = {0}, met = 0, replicated = 0;
     assert_non_null(lines);
     for (int i = 0; i < LAYERS; i++) {

@@ -18,10 +18,9 @@
 #include <string.h>
 
 #include "target/hexagon/hexagon_cut.h"
+#include "target/hexagon/hexagon_hazard.h"
 #include "target/hexagon/hexagon_lower.h"
 #include "wire/op_check.h"
-
-enum { LINE = 128 };
 
 /* The result of an op: where it is to lie. |crosses|: to another device, or from the rows' part to what is done once.
  */
@@ -110,7 +109,7 @@ static void find_rest(splitting *s) {
             uint32_t lines = y->rows_of == NPU_ROWS_STEP ? npu_hex_cut_lines(y->nb[y->rows_dim]) : 1;
             if (lines > s->row_lines) s->row_lines = lines;
             v->offset = s->transit_bytes;
-            s->transit_bytes += (npu_tensor_extent(&b->tensors[d]) + LINE - 1) / LINE * LINE;
+            s->transit_bytes += (npu_tensor_extent(&b->tensors[d]) + NPU_HEX_LINE - 1) / NPU_HEX_LINE * NPU_HEX_LINE;
         }
 }
 
@@ -131,7 +130,7 @@ static npu_status place(splitting *s, uint32_t i, uint16_t index, bool written, 
     }
     out->tensor.offset += v->offset - whole.offset;
     out->buffer = s->transit;
-    if (v->offset % LINE || s->transit_bytes > s->transit->bytes ||
+    if (v->offset % NPU_HEX_LINE || s->transit_bytes > s->transit->bytes ||
         out->tensor.offset + npu_tensor_extent(&out->tensor) > s->transit_bytes)
         return npu_fail(err, NPU_INTERNAL, "hexagon.transit", "op %u: a value lies outside the place between devices",
                         i);

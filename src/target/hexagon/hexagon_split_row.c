@@ -19,8 +19,6 @@
 #include "wire/image.h"
 #include "wire/op_check.h"
 
-enum { LINE = 128 };
-
 typedef struct splitting {
     npu_hex_target *t;
     const npu_batch *batch;
@@ -219,7 +217,7 @@ static void find_sums_bytes(splitting *s) {
     for (uint32_t i = 0; i < s->batch->n_ops; i++) {
         const npu_tensor *y = npu_hex_parts_operand(&s->parting, &s->batch->ops[i], NPU_OP_SRCS);
         if (!y || s->batch->ops[i].code != NPU_OP_MUL_MAT || s->batch->ops[i].layer == NPU_NO_LAYER) continue;
-        uint64_t bytes = (npu_tensor_extent(y) + LINE - 1) / LINE * LINE;
+        uint64_t bytes = (npu_tensor_extent(y) + NPU_HEX_LINE - 1) / NPU_HEX_LINE * NPU_HEX_LINE;
         if (bytes > s->sums_bytes) s->sums_bytes = bytes;
     }
 }

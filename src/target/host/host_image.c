@@ -3,9 +3,8 @@
 #include <stdlib.h>
 
 #include "target/host/host.h"
+#include "wire/image.h"
 #include "wire/op_check.h"
-
-enum { LINE = 128 };
 
 static const char *operand_problem(const npu_batch *batch, const npu_tensor *t, bool written) {
     if (t->buffer >= batch->n_buffers || !batch->buffers[t->buffer]) return "an operand's buffer does not exist";
@@ -37,7 +36,10 @@ static const npu_host_variant *choose(const npu_host *host, const npu_op *op, co
 
 static npu_status make_scratch(npu_host *host, uint64_t bytes, npu_error *err) {
     if (bytes <= host->scratch_bytes) return NPU_OK;
-    uint8_t *scratch = bytes <= SIZE_MAX - LINE ? aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE) : NULL;
+    uint8_t *scratch =
+        bytes <= SIZE_MAX - NPU_VECTOR_BYTES
+            ? aligned_alloc(NPU_VECTOR_BYTES, (bytes + NPU_VECTOR_BYTES - 1) / NPU_VECTOR_BYTES * NPU_VECTOR_BYTES)
+            : NULL;
     if (!scratch) {
         return npu_fail(err, NPU_NO_MEMORY, "host.scratch", "no memory for %llu bytes of scratch",
                         (unsigned long long)bytes);
