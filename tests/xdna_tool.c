@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/random.h"
 #include "emu/xdna/include/npu_emu_xdna.h"
 #include "npu/npu.h"
 #include "target/xdna/xdna_internal.h"
@@ -99,8 +100,7 @@ static npu_status no_tiles(void *user, unsigned layer, unsigned role, uint8_t *o
 }
 
 static float value(uint64_t *seed) {
-    *seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
-    float x = (float)(int32_t)(*seed >> 40) / 8388608.0f - 1;
+    float x = (float)(int32_t)(npu_random_next(seed) >> 40) / 8388608.0f - 1;
     return *seed >> 20 & 63 ? x : x * 30;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/random.h"
 #include "cli/bench.h"
 #include "plan/plan.h"
 
@@ -31,8 +32,7 @@ typedef struct bench {
 } bench;
 
 static float made_up(uint64_t i) {
-    i = i * 6364136223846793005ull + 1442695040888963407ull;
-    return (float)(int32_t)(i >> 40) / 8388608.0f - 1;
+    return (float)(int32_t)(npu_random_next(&i) >> 40) / 8388608.0f - 1;
 }
 
 static npu_status make_weights(void *user, unsigned layer, unsigned role, uint8_t *out, uint64_t out_bytes,

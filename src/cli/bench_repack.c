@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/pool.h"
+#include "base/random.h"
 #include "cli/bench.h"
 #include "target/target.h"
 #include "wire/format.h"
@@ -79,8 +80,7 @@ static npu_status measure_all(bench *b, npu_error *err) {
     b->to = malloc(most);
     if (!b->from || !b->to) return npu_fail(err, NPU_NO_MEMORY, "bench.memory", "no memory for weights");
     for (uint64_t i = 0; i < SOURCE_BYTES; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        b->from[i] = (uint8_t)(state >> 40);
+        b->from[i] = (uint8_t)(npu_random_next(&state) >> 40);
     }
     for (uint32_t i = 0; (f = npu_format_at(i)) && b->n < MAX_FORMATS; i++) {
         npu_weight w = weight_of(f, b->from);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/utf8.h"
 #include "cli/bench.h"
 #include "cli/host_cost.h"
@@ -52,8 +53,7 @@ static spread spread_of(const sample *samples, int n, size_t offset) {
 void cli_bench_fill(npu_row *rows, uint32_t n, uint32_t n_vocab) {
     uint64_t state = 0x9E3779B97F4A7C15u;
     for (uint32_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        rows[i] = (npu_row){.token = (int32_t)((state >> 33) % n_vocab)};
+        rows[i] = (npu_row){.token = (int32_t)((npu_random_next(&state) >> 33) % n_vocab)};
     }
 }
 

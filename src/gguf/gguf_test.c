@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "gguf/gguf.h"
 #include "support/gguf_build.h"
 
@@ -289,7 +290,7 @@ static void damage_never_breaks_the_reader(void **state) {
         gguf_build bad = {0};
         gb_bytes(&bad, b.data, b.size);
         for (int hit = 0; hit < 1 + round % 4; hit++) {
-            random = random * 6364136223846793005u + 1442695040888963407u;
+            npu_random_next(&random);
             static const uint8_t picks[] = {0, 1, 0x7F, 0x80, 0xFF, 9, 8, 32};
             bad.data[4 + (random >> 33) % (bad.size - 84)] = picks[random >> 61];
         }

@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "grammar/machine.h"
 #include "grammar/schema.h"
 
@@ -18,8 +19,7 @@ static size_t write_text(npu__machine *m, char *text, uint64_t *random) {
     for (size_t n = 0; n < TEXT_MAX; n++) {
         if (npu__machine_near(m, s, &near, &err) != NPU_OK) return 0;
         if (npu__machine_may_end(m, s)) return n;
-        *random = *random * 6364136223846793005u + 1442695040888963407u;
-        unsigned first = (unsigned)(*random >> 40) % 256, i = 0;
+        unsigned first = (unsigned)(npu_random_next(random) >> 40) % 256, i = 0;
         for (; i < 256; i++) {
             if (npu__machine_step(m, s, (uint8_t)(first + i), &next, &err) != NPU_OK) return 0;
             if (next != NPU__STATE_DEAD) break;

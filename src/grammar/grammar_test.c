@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "grammar/machine.h"
 #include "grammar/schema.h"
 
@@ -144,8 +145,7 @@ static void near_states_allow_the_same(void **state) {
         same += near != s;
         b = near;
         for (int k = 0; k < REACH; k++) {
-            random = random * 6364136223846793005u + 1442695040888963407u;
-            uint8_t byte = (uint8_t) "ab\",[] \n\\n"[(random >> 33) % 10];
+            uint8_t byte = (uint8_t) "ab\",[] \n\\n"[(npu_random_next(&random) >> 33) % 10];
             assert_int_equal(npu__machine_step(g.machine, a, byte, &a, &err), NPU_OK);
             assert_int_equal(npu__machine_step(g.machine, b, byte, &b, &err), NPU_OK);
             assert_int_equal(a == NPU__STATE_DEAD, b == NPU__STATE_DEAD);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "target/hexagon/hexagon_rpc.h"
 #include "target/hexagon/hexagon_session.h"
 #include "wire/format.h"
@@ -21,8 +22,7 @@ static npu_hex_driver driver;
 static uint64_t seed = 4711;
 
 static uint32_t rnd(void) {
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)(seed >> 33);
+    return (uint32_t)(npu_random_next(&seed) >> 33);
 }
 
 /* --- the queue: batches are invoked when they are written; their answers wait in a list --- */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "target/target.h"
 #include "wire/format.h"
 
@@ -102,8 +103,7 @@ static void killed_at_random(void **state) {
     belongings before = {0};
     for (unsigned i = 0; i < (full && *full == '1' ? 100u : 10u); i++) {
         char fault[64];
-        seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-        uint32_t at = (uint32_t)(seed >> 33), point = at / 8 % 4;
+        uint32_t at = (uint32_t)(npu_random_next(&seed) >> 33), point = at / 8 % 4;
         snprintf(fault, sizeof fault, "%s@%u=die", points[point], point == 3 ? 1 + at % 2 : 1 + at % 8);
         expect_loss(fault);
         belongings now = count_belongings();

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "hexagon/hostile_races.h"
 #include "target/hexagon/hexagon_rpc.h"
 #include "target/hexagon/hexagon_session.h"
@@ -30,8 +31,7 @@ static uint64_t used;
 static uint64_t seed = 20261129;
 
 static uint32_t rnd(void) {
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)(seed >> 33);
+    return (uint32_t)(npu_random_next(&seed) >> 33);
 }
 
 static uint16_t add(uint8_t type, uint32_t ne0, uint32_t ne1, uint32_t ne2, uint8_t rows_dim, uint8_t rows) {

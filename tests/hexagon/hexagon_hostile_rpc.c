@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "target/hexagon/hexagon_rpc.h"
 #include "target/hexagon/hexagon_session.h"
 #include "wire/format.h"
@@ -25,8 +26,7 @@ static uint32_t image_bytes;
 static uint64_t seed = 20261201;
 
 static uint32_t rnd(void) {
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)(seed >> 33);
+    return (uint32_t)(npu_random_next(&seed) >> 33);
 }
 
 static uint32_t calls(void) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "quant/quant.h"
 #include "target/target.h"
 #include "wire/half.h"
@@ -33,8 +34,7 @@ typedef struct fixture {
 static fixture f;
 
 static uint32_t rnd(void) {
-    f.seed = f.seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)(f.seed >> 33);
+    return (uint32_t)(npu_random_next(&f.seed) >> 33);
 }
 
 static float rnd_float(void) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "target/hexagon/hexagon_rpc.h"
 #include "target/hexagon/hexagon_trace.h"
 #include "wire/format.h"
@@ -29,8 +30,7 @@ static npu_trace *trace;
 static uint64_t seed = 20261202;
 
 static uint32_t rnd(void) {
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)(seed >> 33);
+    return (uint32_t)(npu_random_next(&seed) >> 33);
 }
 
 static uint32_t write_image(void) {

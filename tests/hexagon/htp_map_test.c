@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "htp/map.c"
 
 enum { BUFFERS = 150, PAGE = 4096, ROUNDS = 20000, RACES = 1000, LONG = 4096 };
@@ -44,8 +45,7 @@ static void expect(bool fine, const char *what) {
 
 static uint32_t random_below(uint32_t n) {
     static uint64_t state = 20261130;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((state >> 33) % n);
+    return npu_random_below(&state, n);
 }
 
 void *HAP_mmap2(void *addr, size_t bytes, int prot, int flags, int fd, long offset) {

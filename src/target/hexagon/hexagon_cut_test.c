@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "target/hexagon/hexagon_cut.h"
 #include "target/hexagon/hexagon_hazard.h"
 #include "wire/format.h"
@@ -17,8 +18,7 @@ enum { CASES = 10000, MOST_BYTES = 1 << 21 };
 static uint64_t seed = 20261130;
 
 static uint32_t below(uint32_t n) {
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)((seed >> 33) % n);
+    return npu_random_below(&seed, n);
 }
 
 typedef struct sample {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "target/hexagon/hexagon_hazard.h"
 #include "wire/format.h"
 #include "wire/op_check.h"
@@ -17,8 +18,7 @@ enum { CASES = 20000, BYTES = 1 << 16 };
 static uint64_t seed = 20261130;
 
 static uint32_t below(uint32_t n) {
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)((seed >> 33) % n);
+    return npu_random_below(&seed, n);
 }
 
 static void mark(const npu_tensor *t, uint8_t *bytes) {

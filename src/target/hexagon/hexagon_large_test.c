@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "target/hexagon/hexagon_large.h"
 #include "wire/format.h"
 #include "wire/image.h"
@@ -17,8 +18,7 @@ enum { CASES = 4000, PARTS = 40, OPERANDS = NPU_OP_SRCS + NPU_OP_DSTS };
 static uint64_t seed = 20261130;
 
 static uint32_t below(uint32_t n) {
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)((seed >> 33) % n);
+    return npu_random_below(&seed, n);
 }
 
 /* A weight with a chain of buffers, and the view of it that an op has. */

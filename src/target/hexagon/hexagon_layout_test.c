@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "cache/cache_hash.h"
 #include "target/hexagon/hexagon_internal.h"
 #include "wire/format.h"
@@ -21,8 +22,7 @@ static uint64_t image_hash(const npu_format *f) {
     if (t.layout != NPU_LAYOUT_TILES) return 0;
     uint8_t *raw = malloc(ROWS * row);
     for (uint64_t i = 0; i < ROWS * row; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        raw[i] = (uint8_t)(state >> 40);
+        raw[i] = (uint8_t)(npu_random_next(&state) >> 40);
     }
     const npu_image_format *image = npu_image_format_of(t.type);
     uint64_t bytes = npu_image_bytes(image, K, ROWS);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "target/hexagon/hexagon_hazard.h"
 #include "target/hexagon/hexagon_parts.h"
 #include "wire/format.h"
@@ -19,8 +20,7 @@ enum { WEIGHTS, STATE, COMPUTE, INPUT };
 static uint64_t seed = 20261130;
 
 static uint32_t below(uint32_t n) {
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)((seed >> 33) % n);
+    return npu_random_below(&seed, n);
 }
 
 typedef struct layer {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "target/xdna/xdna_internal.h"
 
 static npu_xdna_target *of(npu_target *target) {
@@ -63,8 +64,7 @@ static npu_status multiply(npu_xdna_target *t, unsigned index, const npu_xdna_re
 static void make_codes(int8_t *codes, uint64_t n) {
     uint64_t seed = 16;
     for (uint64_t i = 0; i < n; i++) {
-        seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-        int code = (int)(seed >> 40) % 255 - 127;
+        int code = (int)(npu_random_next(&seed) >> 40) % 255 - 127;
         codes[i] = (int8_t)(seed >> 60 ? code : code < 0 ? -127 : 127);
     }
 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/cpu.h"
+#include "base/random.h"
 #include "target/xdna/xdna_numerics.h"
 
 enum { MOST = 1100, GUARD = 64 };
@@ -20,8 +21,7 @@ enum { MOST = 1100, GUARD = 64 };
 static uint64_t seed = 20;
 
 static uint32_t rnd(void) {
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)(seed >> 33);
+    return (uint32_t)(npu_random_next(&seed) >> 33);
 }
 
 static float rnd_float(void) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "cache/cache_hash.h"
 #include "target/host/matmul/matmul.h"
 #include "wire/format.h"
@@ -23,8 +24,7 @@ static uint64_t packed_hash(const npu_format *f) {
     if (!bytes) return 0;
     uint8_t *raw = malloc(ROWS * row), *out = calloc(1, bytes);
     for (uint64_t i = 0; i < ROWS * row; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        raw[i] = (uint8_t)(state >> 40);
+        raw[i] = (uint8_t)(npu_random_next(&state) >> 40);
     }
     p->pack(&t, raw, 0, p->parts(&t), out);
     uint64_t hash = npu_cache_hash64(out, bytes);
