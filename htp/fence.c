@@ -8,9 +8,12 @@
 enum { SPINS = 64, SLEEP_US = 1000 };
 
 void htp_fence_signal(npu_fence *own, uint32_t sequence, uint32_t status) {
-    if (NPU_GUARD(FENCE_STATUS)) __atomic_store_n(&own->status, status, __ATOMIC_RELAXED);
-    __atomic_store_n(&own->sequence, sequence, __ATOMIC_RELEASE);
-    if (!NPU_GUARD(FENCE_STATUS)) __atomic_store_n(&own->status, status, __ATOMIC_RELAXED);
+    if (NPU_GUARD(FENCE_STATUS)) {
+        __atomic_store_n(&own->word, npu_fence_word(sequence, status), __ATOMIC_RELEASE);
+    } else {
+        __atomic_store_n(&own->sequence, sequence, __ATOMIC_RELEASE);
+        __atomic_store_n(&own->status, status, __ATOMIC_RELAXED);
+    }
     if (NPU_GUARD(FENCE_CLEAN)) htp_memory_refresh(own, sizeof *own);
     htp_machine_line_wake(own);
 }

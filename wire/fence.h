@@ -1,14 +1,15 @@
 /* Fences: how several devices that work on one batch wait for each other.
  *
- * Every device of a group owns one slot, a 128-byte line of shared memory that nobody else writes while the device
- * lives; when it is dead, or its time is over, the host does, in its place. A slot says how far its owner has come: a
- * sequence number that only grows, and a status. The contract, in the order in which memory sees it:
+ * Every device of a group owns one slot, a 128-byte line of shared memory that no other device writes. The host writes it
+ * between batches, and within one in the place of a device that it has given up: one that is dead, or failed, or was not
+ * sent all of the batch, though it may live. A slot says how far its owner has come: a sequence number that only grows,
+ * and a status. The contract, in the order in which memory sees it:
  *
  * Owner, to signal number s with a status:
  *  1. all its stores up to here are in memory: transfers popped, lines that scalars or vectors wrote cleaned;
- *  2. the status is stored, then, with release order, the number;
+ *  2. status and number are stored at once, as one word (npu_fence_word), with release order;
  *  3. the line is cleaned and dropped, and the cache operation has ended (htp_memory_refresh). The line may be evicted
- *     at any time before: so what others may find is the old pair, the new status with the old number, or the new pair.
+ *     at any time before: what others may find is the old pair or the new one.
  * Reader, to wait for number s:
  *  1. it drops its copy of the line, and the cache operation has ended;
  *  2. it loads number and status at once, as one word, with acquire order; when the number is not reached it goes back
@@ -19,9 +20,10 @@
  * else it is sent of the batch with a failure. So nobody who waits can miss it. Everyone who finds it fails with it,
  * and says so in turn.
  *
- * What the host says in a device's place it stores at once too, as one word. Its owner may live, and be at work on what
+ * What the host says in a device's place it stores at once too, as one word. The owner may live, and be at work on what
  * it was sent of the batch before: its signals write over the host's word, which is said again until nobody is at work.
- * In two stores, or two loads, the number of the one could be taken with the status of the other.
+ * With two stores of either, or two loads, the number of the one could be taken with the status of the other: a failure's
+ * number with OK.
  *
  * Numbers are compared as signed differences, so they may wrap, and do in the first batch of a run. A batch has the
  * NPU_FENCE_MOST ones from NPU_FENCE_FIRST + n * NPU_FENCE_MOST on: all of its requests count from numbers in that

@@ -1,7 +1,7 @@
 /* What the models of the fence protocol share (wire/fence.h): memory by line, signals, faults, the host's standing in.
  *
  * A device writes its own line in its cache, which may be evicted early, and sees others' as they are in memory when it
- * drops its copy. Numbers are of few bits and compared as signed differences; a batch has the RANGE ones from |base| on, its
+ * drops its copy; COHERENT: it writes in memory, as emulated devices do. Numbers are of few bits and compared as signed differences; a batch has the RANGE ones from |base| on, its
  * last is LAST; they wrap in the first. MUTANT breaks the protocol in one place. */
 #ifndef N
 #define N 2
@@ -30,9 +30,17 @@ byte sent[N];                 /* parts of the batch that a device was given */
 bool gone[N], closed;         /* the host gave it up though it may live; nothing more is sent */
 byte hangs;
 
+#ifdef COHERENT
+#define OWN_SEQ(i)    mem_seq[i]
+#define OWN_STATUS(i) mem_status[i]
+#define clean(i)      skip
+#else
+#define OWN_SEQ(i)    line_seq[i]
+#define OWN_STATUS(i) line_status[i]
 inline clean(i) {
     d_step { mem_seq[i] = line_seq[i]; mem_status[i] = line_status[i] }
 }
+#endif
 
 inline evict(i) {
     if
@@ -43,13 +51,16 @@ inline evict(i) {
 
 inline signal(i, s, st) {
 #if MUTANT == 1
-    line_seq[i] = s;
+    OWN_SEQ(i) = s;
     evict(i);
-    line_status[i] = st;
+    OWN_STATUS(i) = st;
+#elif MUTANT == 13
+    OWN_STATUS(i) = st;
+    evict(i);
+    OWN_SEQ(i) = s;
+    evict(i);
 #else
-    line_status[i] = st;
-    evict(i);
-    line_seq[i] = s;
+    d_step { OWN_STATUS(i) = st; OWN_SEQ(i) = s }
     evict(i);
 #endif
 #if MUTANT != 2

@@ -76,7 +76,7 @@ static void order(void **state) {
 static void *write_by_turns(void *stop) {
     while (!__atomic_load_n((const bool *)stop, __ATOMIC_RELAXED)) {
         __atomic_store_n(&slots[0].word, npu_fence_word(9, NPU_WIRE_PEER_LOST), __ATOMIC_RELEASE);
-        __atomic_store_n(&slots[0].word, npu_fence_word(1, NPU_WIRE_OK), __ATOMIC_RELEASE);
+        htp_fence_signal(&slots[0], 1, NPU_WIRE_OK);
     }
     return NULL;
 }
