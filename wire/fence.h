@@ -1,9 +1,9 @@
 /* Fences: how several devices that work on one batch wait for each other.
  *
- * Every device of a group owns one slot, a 128-byte line of shared memory that no other device writes. The host writes it
- * between batches, and within one in the place of a device that it has given up: one that is dead, or failed, or was not
- * sent all of the batch, though it may live. A slot says how far its owner has come: a sequence number that only grows,
- * and a status. The contract, in the order in which memory sees it:
+ * Every device of a group owns one slot, a 128-byte line of shared memory that no other device writes. The host writes
+ * it between batches, and within one in the place of a device that it has given up: one that is dead, or failed, or was
+ * not sent all of the batch, though it may live. A slot says how far its owner has come: a sequence number that only
+ * grows, and a status. The contract, in the order in which memory sees it:
  *
  * Owner, to signal number s with a status:
  *  1. all its stores up to here are in memory: transfers popped, lines that scalars or vectors wrote cleaned;
@@ -22,8 +22,8 @@
  *
  * What the host says in a device's place it stores at once too, as one word. The owner may live, and be at work on what
  * it was sent of the batch before: its signals write over the host's word, which is said again until nobody is at work.
- * With two stores of either, or two loads, the number of the one could be taken with the status of the other: a failure's
- * number with OK.
+ * With two stores of either, or two loads, the number of the one could be taken with the status of the other: a
+ * failure's number with OK.
  *
  * Numbers are compared as signed differences, so they may wrap, and do in the first batch of a run. A batch has the
  * NPU_FENCE_MOST ones from NPU_FENCE_FIRST + n * NPU_FENCE_MOST on: all of its requests count from numbers in that
