@@ -81,7 +81,7 @@ def matrix(rng, path, out, wants):
         windows = [max(window // 2, LEAST), window, window + rng.randrange(1 << 20), 4 * window, 3 << 30]
         buffers = [max(most - 4096, LEAST), most, most + rng.randrange(1 << 19), 1 << 30]
         rows = [(s, w, m) for s in SLOTS for w in windows for m in buffers]
-        edges = [(s, 3 << 30, 1 << 30) for s in SLOTS] + [(64, window, 1 << 30), (64, window, most)]
+        edges = [(s, 3 << 30, 1 << 30) for s in SLOTS] + [(64, w, m) for w, m in ((windows[0], 1 << 30), (window, 1 << 30), (window, most))]
         for row in edges + rng.sample(rows, 60 if FULL else 4):
             told[one(path, out, want, devices, *row)] += 1
     return told
