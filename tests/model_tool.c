@@ -3,8 +3,8 @@
  * ids=1,2,3 are decoded in batches of split=N (0: all at once), their logits go to out=FILE as f32; then greedy=N
  * further ids are chosen and printed on one line. repeat=N does all of it N times in one context and fails when bytes
  * differ. mode=default|exact|fast, ctx=N, kv=TYPE, rows=N (of a prefill step), threads=N, cpu=LEVEL, target=NAME,
- * driver=NAME. others=N: N further sequences get the same ids interleaved with the first one, and must give the same
- * logits.
+ * driver=NAME. warn=1: warnings go to standard error. others=N: N further sequences get the same ids interleaved with
+ * the first one, and must give the same logits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +29,11 @@ typedef struct result {
 static int fail(const npu_error *err) {
     fprintf(stderr, "%s: %s\n", err->code, err->text);
     return 1;
+}
+
+static void warn(void *context, npu_log_level level, const char *text) {
+    (void)context, (void)level;
+    fprintf(stderr, "%s\n", text);
 }
 
 static void parse_ids(options *o, const char *text) {
@@ -56,6 +61,8 @@ static int parse(options *o, const char *arg) {
         o->out = value;
     } else if (!strncmp(arg, "ctx", n)) {
         o->context.ctx = number;
+    } else if (!strncmp(arg, "warn", n)) {
+        if (number) o->context.logger = (npu_logger){warn, NULL, NPU_LOG_WARN};
     } else if (!strncmp(arg, "rows", n)) {
         o->context.prefill_rows = number;
     } else if (!strncmp(arg, "threads", n)) {

@@ -37,6 +37,8 @@ npu_simde_program(simde_matmul ${PROJECT_SOURCE_DIR}/src/target/host/matmul/opte
 npu_simde_program(simde_conform ${PROJECT_SOURCE_DIR}/src/conform/optest_conform.c)
 npu_command_test(simde.matmul simde_matmul)
 npu_command_test(simde.conform simde_conform)
+npu_simde_program(simde_model ${PROJECT_SOURCE_DIR}/tests/model_tool.c)
+npu_python_test(simde.fast simde_fast.py $<TARGET_FILE:simde_model>)
 if(hexagon IN_LIST NPU_TARGETS)
   npu_simde_program(simde_repack ${PROJECT_SOURCE_DIR}/src/target/hexagon/optest_repack.c)
   npu_command_test(simde.repack simde_repack)

@@ -46,8 +46,9 @@ static void print_reasons(const npu_plan *p) {
 }
 
 static void print_summary(const npu_plan *p) {
-    static const char *const modes[] = {"", "exact mode, ", "fast mode, "};
     const npu_plan_settings *s = &p->settings;
+    const char *fast = p->caps.bit_exact ? "fast mode (no effect on this CPU: it needs AMX), " : "fast mode, ";
+    const char *const modes[] = {"", "exact mode, ", fast};
     bool beside = strcmp(p->target, "host") != 0;
     printf("%s (%s), %u layers, for %s: %s\n", p->model_name, p->architecture, p->n_layers, p->target, p->caps.device);
     print_place(p, true);

@@ -181,6 +181,13 @@ SIMD uint16_t simd_bf16(float x) {
     return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
+SIMD __m256i simd_cvtneps_pbh(__m512 a) {
+    simd_wide v = {.f = a};
+    uint16_t to[16];
+    for (int i = 0; i < 16; i++) to[i] = simd_bf16(v.s[i]);
+    return _mm256_loadu_si256((const __m256i *)(const void *)to);
+}
+
 /* |high| goes to the upper half. */
 SIMD __m512bh simd_cvtne2ps_pbh(__m512 high, __m512 low) {
     simd_wide a = {.f = low}, b = {.f = high};
@@ -231,6 +238,7 @@ SIMD __m512 simd_dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {
 #undef _mm512_reduce_max_epu32
 #undef _mm512_reduce_max_epi32
 #undef _mm512_reduce_max_ps
+#undef _mm512_cvtneps_pbh
 #undef _mm512_cvtne2ps_pbh
 #undef _mm256_dpbusd_avx_epi32
 #undef _mm512_madd_epi16
@@ -258,6 +266,7 @@ SIMD __m512 simd_dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {
 #define _mm512_reduce_max_epu32(a)                     simd_reduce_max_epu32(a)
 #define _mm512_reduce_max_epi32(a)                     simd_reduce_max_epi32(a)
 #define _mm512_reduce_max_ps(a)                        simd_reduce_max_ps(a)
+#define _mm512_cvtneps_pbh(a)                          simd_cvtneps_pbh(a)
 #define _mm512_cvtne2ps_pbh(high, low)                 simd_cvtne2ps_pbh(high, low)
 #define _mm256_dpbusd_avx_epi32(sum, a, b)             simde_mm256_dpbusd_epi32(sum, a, b)
 #define _mm512_cvtps_ph(a, rounding)                   simd_cvtps_ph(a)

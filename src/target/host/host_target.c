@@ -34,7 +34,7 @@ static npu_status host_probe(const npu_target_params *params, npu_caps *caps, np
                        .devices = 1,
                        .graph = true,
                        .int8_kv = true,
-                       .bit_exact = params->mode != NPU_MODE_FAST};
+                       .bit_exact = params->mode != NPU_MODE_FAST || !npu_host_has_fast(features)};
 #if defined(__x86_64__)
     snprintf(caps->generation, sizeof caps->generation, "x86-64");
 #elif defined(__aarch64__)

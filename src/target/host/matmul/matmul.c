@@ -31,7 +31,8 @@ typedef struct part {
 typedef struct work {
     const npu_host_call *call;
     const npu_mm_kernels *kernels;
-    uint64_t rows; /* of x */
+    const npu_mm_fast *fast; /* NULL = the integers of the contract */
+    uint64_t rows;           /* of x */
     uint32_t blocks;
     part parts[WEIGHTS];
     uint32_t n_parts;
@@ -119,7 +120,8 @@ static void prepare(const work *w) {
     while (from < to) {
         uint64_t m = from / w->blocks, b = from % w->blocks;
         uint64_t count = to - from < w->blocks - b ? to - from : w->blocks - b;
-        w->kernels->quantise((const float *)npu_host_row(x, m) + b * 32, w->acts + from, (uint32_t)count);
+        (w->fast ? w->fast->convert : w->kernels->quantise)((const float *)npu_host_row(x, m) + b * 32, w->acts + from,
+                                                            (uint32_t)count);
         from += count;
     }
 }
@@ -152,7 +154,7 @@ static const uint8_t *address(const piece *p) {
 
 static void integers(const work *w, const piece *p, const uint8_t *after) {
     const npu_tensor *t = &p->part->w->t;
-    const npu_mm_format *format = &w->kernels->formats[t->type];
+    const npu_mm_format *format = &(w->fast ? w->fast->formats : w->kernels->formats)[t->type];
     const uint8_t *packed = w->call->packed ? w->call->packed[p->part->source] : NULL;
     npu_mm_task task = {p->part->w->data, packed,         t->nb[1],      w->blocks, (uint32_t)w->rows,
                         w->acts,          w->y[p->index], p->part->bias, after};
@@ -217,6 +219,7 @@ npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels,
               .kernels = kernels,
               .rows = npu_tensor_rows(&call->src[0].t),
               .blocks = call->src[0].t.ne[0] / 32};
+    if (call->mode == NPU_MODE_FAST && kernels->fast && w.rows >= kernels->fast->rows) w.fast = kernels->fast;
     for (int i = 0; i < WEIGHTS; i++)
         if (call->src[1 + i].data) cut(&w, call, i);
     place(&w);

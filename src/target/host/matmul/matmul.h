@@ -63,6 +63,14 @@ typedef struct npu_mm_dot {
     const float *bias; /* of column 0; NULL = none */
 } npu_mm_dot;
 
+/* What fast mode puts in place of the integers, from |rows| activation rows on: |convert| fills npu_mm_act with what
+ * its |panel| functions take. */
+typedef struct npu_mm_fast {
+    uint32_t rows;
+    void (*convert)(const float *x, npu_mm_act *acts, uint32_t blocks);
+    const npu_mm_format *formats;
+} npu_mm_fast;
+
 typedef struct npu_mm_kernels {
     void (*quantise)(const float *x, npu_mm_act *acts, uint32_t blocks);
     const npu_mm_format *formats; /* [NPU_TYPE_LIMIT] */
@@ -72,6 +80,7 @@ typedef struct npu_mm_kernels {
     /* dot32 of a weight row with one row of x, with nothing widened in memory; NULL = not here. */
     float (*dot_f16)(const uint8_t *w, const float *x, uint32_t k);
     float (*dot_bf16)(const uint8_t *w, const float *x, uint32_t k);
+    const npu_mm_fast *fast; /* NULL = fast mode is as default mode */
 } npu_mm_kernels;
 
 /* Packed weights: units of NPU_MM_PACK_ROWS rows lie together, and in them each element of a unit (a scale, a word of
@@ -83,6 +92,8 @@ extern const npu_host_packing npu_host_mul_mat_packing;
 
 /* The driver: one call of an op on one thread of the pool. */
 npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels, npu_error *err);
+
+extern const npu_mm_fast npu__mm_fast_amx;
 
 npu_host_op_fn npu_host_mul_mat_amx, npu_host_mul_mat_avx512, npu_host_mul_mat_avxvnni, npu_host_mul_mat_avx2;
 npu_host_op_fn npu_host_mul_mat_neon, npu_host_mul_mat_dotprod;

@@ -17,7 +17,8 @@ NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, ui
 #include "target/host/matmul/matmul_float_avx512.h"
 #include "target/host/matmul/matmul_narrow_x86.h"
 
-static const npu_mm_kernels kernels = {quantise, formats, dot, widen_f16, widen_bf16, dot_f16, dot_bf16};
+static const npu_mm_kernels kernels = {quantise,   formats, dot,      widen_f16,
+                                       widen_bf16, dot_f16, dot_bf16, &npu__mm_fast_amx};
 
 npu_status npu_host_mul_mat_amx(const npu_host_call *call, npu_error *err) {
     return npu__mm_run(call, &kernels, err);

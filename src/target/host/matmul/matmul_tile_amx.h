@@ -7,26 +7,17 @@
 #define NPU_MATMUL_TILE_AMX_H
 
 #include "target/host/matmul/matmul_tile_avx512.h"
+#include "target/host/peak/tile_config.h"
 
 enum {
     TILE_ROWS = 16,
     TILES_LEAST = TILE_ROWS, /* activation rows from which on tiles are used */
-    TILES_OFFSET = 0,        /* codes are signed */
 };
 
 /* Sums of one block: of its two halves, or in the first alone. */
 typedef struct tile_sums {
     _Alignas(64) int32_t of[2][TILE_ROWS][LANES];
 } tile_sums;
-
-/* The layout that LDTILECFG reads. */
-typedef struct tile_config {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t row_bytes[16];
-    uint8_t rows[16];
-} tile_config;
-
-_Static_assert(sizeof(tile_config) == 64, "as the instruction reads it");
 
 NPU_INLINE int has_halves(wkind kind) {
     return kind != KIND_PLAIN && kind != KIND_MIN;
@@ -142,10 +133,16 @@ static void tiled_columns(wkind kind, mm_tile t, uint32_t rows) {
     }
 }
 
+NPU_INLINE void put_signed(const wformat *f, const wblock *o, __m512i *v) {
+    put_block(f, o, 0, v);
+}
+
+static const mm_panel tile_panel = {vectors_of, put_signed, tiled_columns};
+
 /* The tiles are this thread's from here on, and given back: else the system would keep them with every switch. */
 NPU_INLINE void panel_tiles(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
     configure(f->kind, task->rows % TILE_ROWS);
-    panel_with(tiled_columns, TILES_OFFSET, f, task, n0, n1, scratch);
+    panel_with(&tile_panel, f, task, n0, n1, scratch);
     _tile_release();
 }
 

@@ -9,17 +9,15 @@
 
 enum { STRIP = NPU_MM_STRIP };
 
-/* A block of 16 rows in a panel is the vectors w[8], scale, then by kind: min | sc0, sc1 | sc | sc, min, mn. Codes of
- * formats with an offset have the offset |panel_offset| there, so that one product serves all formats of a kind. */
-enum { VECTORS_OFFSET = 128 };
-
+/* A block of 16 rows in a panel is the vectors w[8], scale, then by kind: min | sc0, sc1 | sc | sc, min, mn. */
 NPU_INLINE uint32_t vectors_of(wkind kind) {
     const uint8_t n[KIND_COUNT] = {9, 10, 11, 10, 12};
     return n[kind];
 }
 
-NPU_INLINE void put_block(const wformat *f, const wblock *o, int panel_offset, __m512i *v) {
-    const __m512i more = _mm512_set1_epi8((char)(f->offset ? panel_offset - f->offset : 0));
+/* Codes of formats that have an offset get |offset|, so that one product serves all formats of a kind. */
+NPU_INLINE void put_block(const wformat *f, const wblock *o, int offset, __m512i *v) {
+    const __m512i more = _mm512_set1_epi8((char)(f->offset ? offset - f->offset : 0));
     for (int j = 0; j < 8; j++) v[j] = f->offset ? _mm512_add_epi8(o->w[j], more) : o->w[j];
     v[8] = _mm512_castps_si512(o->scale);
     if (f->kind == KIND_MIN) v[9] = _mm512_castps_si512(o->min);
@@ -34,6 +32,10 @@ NPU_INLINE void put_block(const wformat *f, const wblock *o, int panel_offset, _
     }
 }
 
+NPU_INLINE void put_unsigned(const wformat *f, const wblock *o, __m512i *v) {
+    put_block(f, o, 128, v);
+}
+
 /* Columns |first| … of the activations against |blocks| blocks of a panel of 2 x 16 weight rows. */
 typedef struct mm_tile {
     const __m512i *panel;
@@ -46,6 +48,13 @@ typedef struct mm_tile {
     const float *bias; /* not NULL: the last blocks of a row; add it */
     __mmask16 mask[2];
 } mm_tile;
+
+/* What a panel is: vectors of a block, what fills them, and all activation rows against the panel in |t|. */
+typedef struct mm_panel {
+    uint32_t (*vectors)(wkind kind);
+    void (*put)(const wformat *f, const wblock *o, __m512i *v);
+    void (*columns)(wkind kind, mm_tile t, uint32_t rows);
+} mm_panel;
 
 enum { MAX_COLUMNS = 6, MAX_COLUMNS_TWO = 4 }; /* as many accumulators as registers allow */
 
@@ -168,48 +177,45 @@ static void all_columns(wkind kind, mm_tile t, uint32_t rows) {
 }
 
 /* One unit of 16 weight rows into |to|, where two groups of 16 take turns. */
-NPU_INLINE void unpack_unit(const wformat *f, const wrows *r, int panel_offset, __m512i *to) {
+NPU_INLINE void unpack_unit(const mm_panel *p, const wformat *f, const wrows *r, __m512i *to) {
     wunit u;
     u.quads = 0;
     f->head(&u, r);
     NPU_UNROLL
-    for (int b = 0; b < (int)f->unit_blocks; b++, to += 2 * vectors_of(f->kind)) {
+    for (int b = 0; b < (int)f->unit_blocks; b++, to += 2 * p->vectors(f->kind)) {
         wblock o;
         block_of(f, &u, r, b, &o);
-        put_block(f, &o, panel_offset, to);
+        p->put(f, &o, to);
     }
 }
 
 /* Unpacks |units| units of 32 weight rows. */
-NPU_INLINE void unpack(const wformat *f, const uint8_t *p, uint64_t stride, uint32_t units, const uint8_t *next,
-                       int panel_offset, __m512i *v) {
+NPU_INLINE void unpack(const mm_panel *form, const wformat *f, const uint8_t *p, uint64_t stride, uint32_t units,
+                       const uint8_t *next, __m512i *v) {
     for (uint32_t i = 0; i < units; i++, p += f->unit_bytes, next += STRIP * f->unit_bytes) {
         prefetch(next, STRIP * f->unit_bytes);
         for (uint32_t g = 0; g < 2; g++) {
             wrows r = rows_at(p + g * LANES * stride, stride);
-            unpack_unit(f, &r, panel_offset, v + (2 * i * f->unit_blocks + g) * vectors_of(f->kind));
+            unpack_unit(form, f, &r, v + (2 * i * f->unit_blocks + g) * form->vectors(f->kind));
         }
     }
 }
 
 /* The same of two packed strips of 16. |next|: what is unpacked after that, after all products with this. */
-NPU_INLINE void unpack_packed(const wformat *f, const uint8_t *const p[2], const uint8_t *const next[2], uint32_t units,
-                              int panel_offset, __m512i *v) {
+NPU_INLINE void unpack_packed(const mm_panel *form, const wformat *f, const uint8_t *const p[2],
+                              const uint8_t *const next[2], uint32_t units, __m512i *v) {
     for (uint32_t i = 0; i < units; i++) {
         for (uint32_t g = 0; g < 2; g++) {
             prefetch(next[g] + (uint64_t)i * NPU_MM_PACK_ROWS * f->unit_bytes, NPU_MM_PACK_ROWS * f->unit_bytes);
             wrows r = packed_at(p[g] + (uint64_t)i * NPU_MM_PACK_ROWS * f->unit_bytes, 0);
-            unpack_unit(f, &r, panel_offset, v + (2 * i * f->unit_blocks + g) * vectors_of(f->kind));
+            unpack_unit(form, f, &r, v + (2 * i * f->unit_blocks + g) * form->vectors(f->kind));
         }
     }
 }
 
-/* All activation rows against the panel in |t|. */
-typedef void columns_fn(wkind kind, mm_tile t, uint32_t rows);
-
-/* A chunk of 32 weight rows is unpacked once, into L1, for all activation rows, which |columns| takes. */
-NPU_INLINE void panel_with(columns_fn *columns, int panel_offset, const wformat *f, const npu_mm_task *task,
-                           uint32_t n0, uint32_t n1, uint8_t *scratch) {
+/* A chunk of 32 weight rows is unpacked once, into L1, for all activation rows. */
+NPU_INLINE void panel_with(const mm_panel *form, const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1,
+                           uint8_t *scratch) {
     uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks;
     __m512i *v = (__m512i *)scratch;
     for (uint32_t n = n0; n < n1; n += STRIP) {
@@ -234,23 +240,25 @@ NPU_INLINE void panel_with(columns_fn *columns, int panel_offset, const wformat 
                                                         : 2 * strip - NPU_MM_PACK_ROWS * at;
                 const int more = i + here < units || n + STRIP < n1;
                 const uint8_t *next_first = more ? first + ahead : first, *next_second = more ? second + ahead : first;
-                unpack_packed(f, (const uint8_t *const[]){first, second},
-                              (const uint8_t *const[]){next_first, next_second}, here, panel_offset, v);
+                unpack_packed(form, f, (const uint8_t *const[]){first, second},
+                              (const uint8_t *const[]){next_first, next_second}, here, v);
             } else {
-                unpack(f, p + at, stride, here, next + STRIP * at, panel_offset, v);
+                unpack(form, f, p + at, stride, here, next + STRIP * at, v);
             }
             t.blocks = here * f->unit_blocks;
             t.begin = i == 0;
             t.bias = i + here == units ? task->bias : NULL;
             t.a = task->acts + (uint64_t)i * f->unit_blocks;
             t.y = task->y;
-            columns(f->kind, t, task->rows);
+            form->columns(f->kind, t, task->rows);
         }
     }
 }
 
+static const mm_panel vector_panel = {vectors_of, put_unsigned, all_columns};
+
 NPU_INLINE void panel_vectors(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
-    panel_with(all_columns, VECTORS_OFFSET, f, task, n0, n1, scratch);
+    panel_with(&vector_panel, f, task, n0, n1, scratch);
 }
 
 #endif

@@ -3,15 +3,7 @@
 #include <string.h>
 
 #include "target/host/peak/peak.h"
-
-/* The layout that LDTILECFG reads. */
-typedef struct tile_config {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t row_bytes[16];
-    uint8_t rows[16];
-} tile_config;
-
-_Static_assert(sizeof(tile_config) == 64, "as the instruction reads it");
+#include "target/host/peak/tile_config.h"
 
 static void set_up(void) {
     tile_config c = {.palette = 1};

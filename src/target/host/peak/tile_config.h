@@ -1,0 +1,16 @@
+/* How the shapes of AMX tiles are told to the processor. */
+#ifndef NPU_HOST_TILE_CONFIG_H
+#define NPU_HOST_TILE_CONFIG_H
+
+#include <stdint.h>
+
+/* The layout that LDTILECFG reads. */
+typedef struct tile_config {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+} tile_config;
+
+_Static_assert(sizeof(tile_config) == 64, "as the instruction reads it");
+
+#endif
