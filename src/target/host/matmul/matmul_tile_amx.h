@@ -86,8 +86,9 @@ NPU_INLINE void tile_columns(wkind kind, int is_rest, int columns, int g, const 
         NPU_UNROLL
         for (int c = 0; c < columns; c++) {
             __m512i sum = _mm512_loadu_si512(now->of[0][c]);
-            if (has_halves(kind)) sum = join_halves(kind, r, sum, _mm512_loadu_si512(now->of[1][c]));
-            acc[c] = add_block(kind, r, &a[(uint64_t)c * t->a_stride], sum, acc[c]);
+            __m512 total = has_halves(kind) ? join_halves(kind, r, sum, _mm512_loadu_si512(now->of[1][c]))
+                                            : _mm512_cvtepi32_ps(sum);
+            acc[c] = add_block(kind, r, &a[(uint64_t)c * t->a_stride], total, acc[c]);
         }
     }
     NPU_UNROLL

@@ -22,8 +22,8 @@ NPU_INLINE void put_block(const wformat *f, const wblock *o, int offset, __m512i
     v[8] = _mm512_castps_si512(o->scale);
     if (f->kind == KIND_MIN) v[9] = _mm512_castps_si512(o->min);
     if (f->kind == KIND_TWO) {
-        v[9] = o->sc0;
-        v[10] = o->sc1;
+        v[9] = _mm512_castps_si512(_mm512_cvtepi32_ps(o->sc0));
+        v[10] = _mm512_castps_si512(_mm512_cvtepi32_ps(o->sc1));
     }
     if (f->kind == KIND_PAIR || f->kind == KIND_PAIR_MIN) v[9] = o->sc;
     if (f->kind == KIND_PAIR_MIN) {
@@ -71,16 +71,18 @@ NPU_INLINE void dots(const __m512i *w0, const __m512i *w1, const int8_t *q, uint
     }
 }
 
-/* The integer sum of a block |r| from those of its halves, which have scales of their own. */
-NPU_INLINE __m512i join_halves(wkind kind, const __m512i *r, __m512i low, __m512i high) {
-    if (kind == KIND_TWO) return _mm512_add_epi32(_mm512_mullo_epi32(low, r[9]), _mm512_mullo_epi32(high, r[10]));
-    return v_dot16(v_pair(low, high), r[9]);
+/* The integer sum of a block |r| from those of its halves, which have scales of their own. Floats are exact here (all
+ * is below 2^24), and two of their operations take the time of a product of words. */
+NPU_INLINE __m512 join_halves(wkind kind, const __m512i *r, __m512i low, __m512i high) {
+    if (kind != KIND_TWO) return _mm512_cvtepi32_ps(v_dot16(v_pair(low, high), r[9]));
+    __m512 first = _mm512_mul_ps(_mm512_cvtepi32_ps(low), _mm512_castsi512_ps(r[9]));
+    return _mm512_fmadd_ps(_mm512_cvtepi32_ps(high), _mm512_castsi512_ps(r[10]), first);
 }
 
 /* Adds the integer sum of a block |r| with the activations |a|, scaled. */
-NPU_INLINE __m512 add_block(wkind kind, const __m512i *r, const npu_mm_act *a, __m512i sum, __m512 acc) {
+NPU_INLINE __m512 add_block(wkind kind, const __m512i *r, const npu_mm_act *a, __m512 sum, __m512 acc) {
     __m512 d = _mm512_set1_ps(a->d);
-    acc = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_castsi512_ps(r[8]), d), _mm512_cvtepi32_ps(sum), acc);
+    acc = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_castsi512_ps(r[8]), d), sum, acc);
     if (kind == KIND_MIN) acc = _mm512_fmadd_ps(_mm512_castsi512_ps(r[9]), _mm512_set1_ps(a->s), acc);
     if (kind == KIND_PAIR_MIN) {
         __m512i mins = _mm512_dpwssd_epi32(_mm512_setzero_si512(), r[11], broadcast4(&a->b0));
@@ -94,11 +96,14 @@ NPU_INLINE void tile_block(wkind kind, int columns, const __m512i *v, const npu_
     const __m512i *r[2] = {v, v + vectors_of(kind)};
     const int offset = kind == KIND_MIN || kind == KIND_PAIR_MIN ? 0 : 128;
     __m512i sum[2][MAX_COLUMNS];
+    __m512 total[2][MAX_COLUMNS];
     if (kind == KIND_PLAIN || kind == KIND_MIN) {
         NPU_UNROLL
         for (int c = 0; c < columns; c++) sum[0][c] = sum[1][c] = start_of(&a[c * a_stride].n, offset);
         dots(r[0], r[1], a->q, a_stride * sizeof *a, columns, sum);
         dots(r[0] + 4, r[1] + 4, a->q + 16, a_stride * sizeof *a, columns, sum);
+        NPU_UNROLL
+        for (int i = 0; i < 2 * columns; i++) total[i % 2][i / 2] = _mm512_cvtepi32_ps(sum[i % 2][i / 2]);
     } else {
         __m512i high[2][MAX_COLUMNS];
         NPU_UNROLL
@@ -109,11 +114,11 @@ NPU_INLINE void tile_block(wkind kind, int columns, const __m512i *v, const npu_
         dots(r[0] + 4, r[1] + 4, a->q + 16, a_stride * sizeof *a, columns, high);
         NPU_UNROLL
         for (int i = 0; i < 2 * columns; i++)
-            sum[i % 2][i / 2] = join_halves(kind, r[i % 2], sum[i % 2][i / 2], high[i % 2][i / 2]);
+            total[i % 2][i / 2] = join_halves(kind, r[i % 2], sum[i % 2][i / 2], high[i % 2][i / 2]);
     }
     NPU_UNROLL
     for (int i = 0; i < 2 * columns; i++)
-        acc[i % 2][i / 2] = add_block(kind, r[i % 2], &a[i / 2 * a_stride], sum[i % 2][i / 2], acc[i % 2][i / 2]);
+        acc[i % 2][i / 2] = add_block(kind, r[i % 2], &a[i / 2 * a_stride], total[i % 2][i / 2], acc[i % 2][i / 2]);
 }
 
 NPU_INLINE void tile(wkind kind, int columns, const mm_tile *t) {
