@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 #include "base/clock.h"
 #include "target/hexagon/hexagon_guard.h"
+#include "target/hexagon/hexagon_session.h"
 #include "target/target.h"
 #include "wire/format.h"
 
@@ -152,8 +154,40 @@ static void at_closing(void **state) {
     freeze(NULL, NULL, 0, true);
 }
 
+/* What a set's other sessions have is given back at once: a process that was given up on is not asked. */
+static void beside_a_lost_one(void **state) {
+    (void)state;
+    static const npu_hex_place places[] = {{0, 0}, {0, 1}};
+    npu_target_params params = {.driver = "sim", .timeout_s = TIMEOUT_S};
+    npu_hex_session *sessions[2];
+    npu_hex_buffer *buffers[2][2];
+    npu_hex_driver driver;
+    npu_error err = {0};
+    npu_emu_query_fn *query;
+    pid_t started[16];
+    assert_int_equal(npu_hex_driver_open(&params, NULL, &driver, &err), NPU_OK);
+    *(void **)&query = dlsym(driver.library, "npu_emu_query");
+    assert_non_null(query);
+    for (unsigned late = 0; late < 2; late++) {
+        if (npu_hex_sessions_open(&driver, &params, places, 2, sessions, &err) != NPU_OK) fail_msg("%s", err.text);
+        for (unsigned i = 0; i < 2; i++)
+            for (unsigned k = 0; k < 2; k++)
+                assert_int_equal(npu_hex_buffer_alloc(sessions[i], BYTES, k, &buffers[i][k], &err), NPU_OK);
+        unsigned long long pid = 0;
+        assert_int_equal(query(CDSP_DOMAIN_ID + 8 * (int)late, "pid", &pid), 0);
+        stop((pid_t)pid);
+        double begin = seconds();
+        assert_int_equal(npu_hex_give_up(sessions[late], &err), NPU_TIMEOUT);
+        for (unsigned i = 0; i < 2; i++) npu_hex_buffer_free(buffers[i][0]);
+        npu_hex_sessions_close(sessions, 2);
+        assert_true(seconds() - begin < LATE_S);
+        assert_int_equal(children(started), 0);
+    }
+    npu_hex_driver_close(&driver);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_device), cmocka_unit_test(one_of_a_set),
-                                       cmocka_unit_test(at_closing)};
+                                       cmocka_unit_test(at_closing), cmocka_unit_test(beside_a_lost_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,11 +7,11 @@
 static npu_status fail_announcing(npu_hex_session *s, int result, const char *doing, npu_error *err) {
     npu_status status = npu_hex_status(result);
     if (npu_hex_guard_has_ended(s->guard)) {
-        s->lost = NPU_TIMEOUT;
+        npu__hex_lose(s, NPU_TIMEOUT);
         return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout", "%s: %s took too long, and its process was ended", s->name,
                         doing);
     }
-    if (status == NPU_DEVICE_LOST) s->lost = status;
+    if (status == NPU_DEVICE_LOST) npu__hex_lose(s, status);
     return npu_fail(err, status, s->lost ? "hexagon.lost" : "hexagon.announce", "%s: %s: %s (0x%x)", s->name, doing,
                     npu_hex_result_name(result), (unsigned)result);
 }

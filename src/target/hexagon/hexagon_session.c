@@ -190,7 +190,7 @@ static int stop(npu_hex_session *s) {
     int result = s->started ? npu_hex_rpc(s->driver, s->handle, NPU_RPC_STOP, NULL, 0, NULL, 0) : 0;
     s->started = false;
     if (!result && s->queue) result = s->driver->dspqueue_close(s->queue);
-    if (result) s->lost = NPU_DEVICE_LOST;
+    if (result) npu__hex_lose(s, NPU_DEVICE_LOST);
     if (!result) s->queue = NULL;
     return result;
 }
@@ -306,13 +306,15 @@ npu_status npu_hex_sessions_open(const npu_hex_driver *driver, const npu_target_
     return status;
 }
 
-/* Ends the process; its buffers stay. */
+void npu__hex_lose(npu_hex_session *s, npu_status status) {
+    struct remote_rpc_process_clean_params kill = {s->domain};
+    s->lost = status;
+    /* Where the kernel can't do this, closing the handle has to be enough. */
+    if (s->open) s->driver->remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &kill, sizeof kill);
+}
+
+/* Gives up the process, which has ended by then when the session is lost; its buffers stay. */
 static void end_process(npu_hex_session *s) {
-    if (s->lost && s->open) {
-        /* A process that hangs would hold the close up. Where the kernel can't do this, the close has to be enough. */
-        struct remote_rpc_process_clean_params kill = {s->domain};
-        s->driver->remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &kill, sizeof kill);
-    }
     if (s->open) s->driver->remote_handle64_close(s->handle);
     if (s->queue) s->driver->dspqueue_close(s->queue); /* lost: only now can nobody have it any more */
     if (s->reserved) {

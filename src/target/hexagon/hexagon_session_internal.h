@@ -36,6 +36,9 @@ struct npu_hex_session {
     npu_hex_guard *guard; /* of calls that have no time limit of their own */
 };
 
+/* The session is lost, as |status| says, and its process ended: a library may ask every process before it gives memory
+ * back, so that one that hangs would hold up what the others of a set do. Its buffers stay. */
+void npu__hex_lose(npu_hex_session *s, npu_status status);
 /* Gives all buffers back to the library: only once nobody can write to them any more. */
 void npu__hex_release_buffers(npu_hex_session *s);
 

@@ -12,7 +12,7 @@ static uint64_t now_us(void) {
 
 static npu_status lose(npu_hex_session *s, npu_status status) {
     if (!NPU_GUARD(DRIVER_LOST)) return status;
-    s->lost = status == NPU_TIMEOUT ? NPU_TIMEOUT : NPU_DEVICE_LOST;
+    npu__hex_lose(s, status == NPU_TIMEOUT ? NPU_TIMEOUT : NPU_DEVICE_LOST);
     return s->lost;
 }
 
