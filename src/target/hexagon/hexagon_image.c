@@ -8,6 +8,7 @@
 
 #include "wire/alibi.h"
 #include "wire/check.h"
+#include "wire/guard.h"
 
 enum { OPERANDS = NPU_OP_SRCS + NPU_OP_DSTS };
 
@@ -66,7 +67,8 @@ static npu_status buffer_index(lowering *l, const npu_hex_buffer *b, uint16_t *i
             return NPU_OK;
         }
     uint64_t window = npu_hex_session_window(l->t->session);
-    uint32_t most = npu_hex_batch_buffers(npu_hex_session_hw(l->t->session));
+    uint32_t most =
+        NPU_GUARD(DRIVER_SLOTS) ? npu_hex_batch_buffers(npu_hex_session_hw(l->t->session)) : NPU_WIRE_MAX_BUFFERS;
     l->full = l->n_buffers >= most || l->buffer_bytes + b->bytes > window ||
               (l->n_ops && !b->pinned && l->weight_bytes + b->bytes > l->t->step_bytes);
     if (l->n_buffers >= most)

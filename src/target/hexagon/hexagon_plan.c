@@ -5,6 +5,7 @@
 
 #include "plan/plan.h"
 #include "target/hexagon/hexagon_large.h"
+#include "wire/guard.h"
 #include "wire/image.h"
 
 enum { CHUNK_MOST = 256 << 20, CHUNKS = 32 };
@@ -133,7 +134,7 @@ static uint32_t other_buffers(const npu_plan *plan) {
 /* That an op's buffers can be mapped together: each of its tensors may lie in another one, or a part of it. */
 static npu_status check_slots(const npu_caps *caps, const npu_plan *plan, const npu_plan_entry *e, npu_error *err) {
     uint32_t others = other_buffers(plan), need = others + e->n_tensors;
-    if (need <= npu_hex_batch_buffers(&caps->hw)) return NPU_OK;
+    if (need <= npu_hex_batch_buffers(&caps->hw) || !NPU_GUARD(DRIVER_PLAN_SLOTS)) return NPU_OK;
     char place[32];
     return npu_fail(
         err, NPU_REFUSED, "plan.slots",

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "target/hexagon/hexagon_program.h"
 #include "target/hexagon/hexagon_session_internal.h"
+#include "wire/guard.h"
 
 enum {
     QUEUE_BYTES = NPU_HEX_DEPTH * 128 + 1024,
@@ -199,7 +200,8 @@ static int stop(npu_hex_session *s) {
  * of what an answer may take has to be enough; a short --timeout leaves a device half a second, and emulation on a busy
  * machine what it needs. */
 static uint64_t echo_limit_us(const npu_hex_session *s) {
-    uint64_t limit = s->timeout_us / 10, least = s->driver->emulated ? ECHO_LEAST_EMULATED_US : ECHO_LEAST_US;
+    uint64_t limit = NPU_GUARD(DRIVER_ECHO_TIMEOUT) ? s->timeout_us / 10 : UINT32_MAX,
+             least = s->driver->emulated ? ECHO_LEAST_EMULATED_US : ECHO_LEAST_US;
     if (limit < least) limit = least;
     return limit < UINT32_MAX ? limit : UINT32_MAX - 1; /* UINT32_MAX is for ever */
 }
