@@ -3,47 +3,38 @@
 
 #include "htp/hvx/hvx_convert.h"
 #include "htp/hvx/hvx_dot_term.h"
+#include "htp/hvx/hvx_inline.h"
 #include "htp/hvx/hvx_math.h"
 #include "wire/format.h"
 
-#ifdef NPU_NO_INLINE
-#define INLINE static inline
-#define UNROLL
-#else
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
-/* Functions of their own, so that scripts/htp-packets finds their loops. */
-#define HOT __attribute__((noinline)) static
-
-enum { QUERIES = HTP_ATTN_QUERIES, KEYS = HTP_ATTN_KEYS };
+enum { QUERIES = HTP_ATTN_QUERIES, KEYS = HTP_ATTN_KEYS, SUMS = 8 };
 
 /* --- keys --- */
 
 /* Two neighbouring halves of 32 keys to two vectors. */
-INLINE void widen(uint32_t type, HVX_Vector halves, HVX_Vector *keys) {
+HVX_INLINE void widen(uint32_t type, HVX_Vector halves, HVX_Vector *keys) {
     HVX_VectorPair w = type == NPU_TYPE_F16 ? hvx_f32_widen(halves) : hvx_f32_widen_bf16(halves);
     keys[0] = Q6_V_lo_W(w);
     keys[1] = Q6_V_hi_W(w);
 }
 
 /* Neighbouring halves go together as words, and part when they are widened. */
-HOT void transpose_halves(const HVX_Vector *raw, uint32_t stride, HVX_Vector *restrict between) {
+HVX_HOT void transpose_halves(const HVX_Vector *raw, uint32_t stride, HVX_Vector *restrict between) {
     hvx_transpose_first(raw, stride, between);
 }
 
 /* |left|: vectors that are wanted. */
-INLINE void widen_halves(uint32_t type, const HVX_Vector between[KEYS], uint32_t left, HVX_Vector *restrict keys) {
+HVX_INLINE void widen_halves(uint32_t type, const HVX_Vector between[KEYS], uint32_t left, HVX_Vector *restrict keys) {
     for (uint32_t i = 0; 8 * i < left; i++, keys += 8) {
         HVX_Vector x[4];
         hvx_transpose_last(between, i, x);
-        UNROLL for (int k = 0; k < 4; k++) widen(type, x[k], keys + 2 * k);
+        HVX_UNROLL for (int k = 0; k < 4; k++) widen(type, x[k], keys + 2 * k);
     }
 }
-HOT void widen_f16(const HVX_Vector between[KEYS], uint32_t left, HVX_Vector *restrict keys) {
+HVX_HOT void widen_f16(const HVX_Vector between[KEYS], uint32_t left, HVX_Vector *restrict keys) {
     widen_halves(NPU_TYPE_F16, between, left, keys);
 }
-HOT void widen_bf16(const HVX_Vector between[KEYS], uint32_t left, HVX_Vector *restrict keys) {
+HVX_HOT void widen_bf16(const HVX_Vector between[KEYS], uint32_t left, HVX_Vector *restrict keys) {
     widen_halves(NPU_TYPE_BF16, between, left, keys);
 }
 
@@ -63,30 +54,65 @@ void htp_attn_keys(uint32_t type, const uint8_t *raw, uint32_t stride, uint32_t 
 
 /* --- scores --- */
 
-INLINE void dots(uint32_t n, const float *const q[], const HVX_Vector *keys, uint32_t d, HVX_Vector *scores) {
-    dot_sum acc[QUERIES];
-    const float *x[QUERIES];
-    UNROLL for (uint32_t r = 0; r < n; r++) {
-        dot_clear(&acc[r]);
-        x[r] = q[r];
+/* Not unrolled: so the compiler overlaps one iteration with the next, in fewer packets than it finds for four. */
+#define ONE_BY_ONE _Pragma("GCC unroll 1")
+
+#ifdef HTP_BUILD_REAL
+/* The two halves of the sum side by side. */
+HVX_HOT void dot_1(const float *q, const HVX_Vector *keys, uint32_t d, HVX_Vector *score) {
+    uint32_t half = d / 2;
+    const HVX_Vector *keys2 = keys + half;
+    const float *q2 = q + half;
+    dot_sum a, b;
+    dot_clear(&a);
+    dot_clear(&b);
+    ONE_BY_ONE for (uint32_t i = 0; i < half; i++) {
+        dot_add(&a, keys[i], q[i]);
+        dot_add(&b, keys2[i], q2[i]);
     }
-    HVX_F32_UNROLL for (uint32_t i = 0; i < d; i++) {
+    if (d % 2) dot_add(&a, keys[d - 1], q[d - 1]);
+    a = Q6_Vqf32_vadd_Vqf32Vqf32(a, b);
+    dot_result(&a, score);
+}
+#else
+HVX_HOT void dot_1(const float *q, const HVX_Vector *keys, uint32_t d, HVX_Vector *score) {
+    dot_sum sum;
+    dot_clear(&sum);
+    for (uint32_t i = 0; i < d; i++) dot_add(&sum, keys[i], q[i]);
+    dot_result(&sum, score);
+}
+#endif
+
+HVX_HOT void dot_2(const float *q, const float *q2, const HVX_Vector *keys, uint32_t d, HVX_Vector *scores) {
+    dot_sum a, b;
+    dot_clear(&a);
+    dot_clear(&b);
+    ONE_BY_ONE for (uint32_t i = 0; i < d; i++) {
         HVX_Vector key = keys[i];
-        UNROLL for (uint32_t r = 0; r < n; r++) dot_add(&acc[r], key, x[r][i]);
+        dot_add(&a, key, q[i]);
+        dot_add(&b, key, q2[i]);
     }
-    UNROLL for (uint32_t r = 0; r < n; r++) dot_result(&acc[r], &scores[r]);
+    dot_result(&a, &scores[0]);
+    dot_result(&b, &scores[1]);
+}
+
+/* By pairs: more at once would cost more packets each. */
+void htp_attn_dot(uint32_t queries, const float *const q[], const HVX_Vector *keys, uint32_t d, HVX_Vector *scores) {
+    uint32_t r = 0;
+    for (; r + 2 <= queries; r += 2) dot_2(q[r], q[r + 1], keys, d, scores + r);
+    if (r < queries) dot_1(q[r], keys, d, scores + r);
 }
 
 /* --- softmax --- */
 
 enum { LARGEST, SUM };
 
-INLINE HVX_Vector fold_step(int what, HVX_Vector a, HVX_Vector b) {
+HVX_INLINE HVX_Vector fold_step(int what, HVX_Vector a, HVX_Vector b) {
     return what == SUM ? hvx_f32_add(a, b) : hvx_f32_max(a, b);
 }
 
 /* The fold of docs/numerics.md §3 of |n| vectors; two, then four of them share one after its first steps. */
-INLINE void fold(int what, uint32_t n, HVX_Vector *x, float *y) {
+HVX_INLINE void fold(int what, uint32_t n, HVX_Vector *x, float *y) {
     HVX_Vector v[2], all = x[0];
     uint32_t bytes = 64;
     if (n > 1) {
@@ -102,28 +128,28 @@ INLINE void fold(int what, uint32_t n, HVX_Vector *x, float *y) {
         all = fold_step(what, Q6_V_lo_W(w), Q6_V_hi_W(w));
         bytes = 16;
     }
-    UNROLL for (; bytes >= 4; bytes /= 2) all = fold_step(what, all, Q6_V_vror_VR(all, (int32_t)bytes));
-    UNROLL for (uint32_t r = 0; r < n; r++) y[r] =
+    HVX_UNROLL for (; bytes >= 4; bytes /= 2) all = fold_step(what, all, Q6_V_vror_VR(all, (int32_t)bytes));
+    HVX_UNROLL for (uint32_t r = 0; r < n; r++) y[r] =
         npu_bits_float((uint32_t)Q6_R_vextract_VR(all, (int32_t)(r % 2 * 64 + r / 2 * 32)));
 }
 
-INLINE void softmax(uint32_t n, const HVX_Vector *scores, uint32_t first, uint32_t end, htp_attn_state *const state[],
-                    HVX_Vector *p, float *c) {
+HVX_INLINE void softmax(uint32_t n, const HVX_Vector *scores, uint32_t first, uint32_t end,
+                        htp_attn_state *const state[], HVX_Vector *p, float *c) {
     HVX_VectorPred visible = hvx_lanes_between(first, end);
     HVX_Vector s[QUERIES], e[QUERIES], lowest = hvx_f32_splat(-NPU_F32_INF);
     float m[QUERIES], l[QUERIES], worth[32] __attribute__((aligned(128)));
-    UNROLL for (uint32_t r = 0; r < n; r++) s[r] = Q6_V_vmux_QVV(visible, scores[r], lowest);
+    HVX_UNROLL for (uint32_t r = 0; r < n; r++) s[r] = Q6_V_vmux_QVV(visible, scores[r], lowest);
     fold(LARGEST, n, s, m);
     *(HVX_Vector *)worth = Q6_V_vzero();
-    UNROLL for (uint32_t r = 0; r < n; r++) {
+    HVX_UNROLL for (uint32_t r = 0; r < n; r++) {
         m[r] = npu_maxf(state[r]->m, m[r]);
         worth[r] = state[r]->m - m[r];
         e[r] = hvx_f32_exp(hvx_f32_sub(scores[r], hvx_f32_splat(m[r])));
     }
     hvx_f32_exp_first(worth, n);
-    UNROLL for (uint32_t r = 0; r < n; r++) p[r] = e[r] = Q6_V_vmux_QVV(visible, e[r], Q6_V_vzero());
+    HVX_UNROLL for (uint32_t r = 0; r < n; r++) p[r] = e[r] = Q6_V_vmux_QVV(visible, e[r], Q6_V_vzero());
     fold(SUM, n, e, l);
-    UNROLL for (uint32_t r = 0; r < n; r++) {
+    HVX_UNROLL for (uint32_t r = 0; r < n; r++) {
         c[r] = worth[r];
         if (m[r] != -NPU_F32_INF) *state[r] = (htp_attn_state){m[r], __builtin_fmaf(state[r]->l, worth[r], l[r])};
     }
@@ -131,45 +157,44 @@ INLINE void softmax(uint32_t n, const HVX_Vector *scores, uint32_t first, uint32
 
 /* --- values --- */
 
-INLINE void add(uint32_t n, const float *const p[], const float *c, uint32_t first, uint32_t end,
-                const HVX_Vector *values, uint32_t width, HVX_Vector *const sums[]) {
-    const float *x[QUERIES];
-    UNROLL for (uint32_t r = 0; r < n; r++) x[r] = p[r] + first;
-    values += first * width;
-    for (uint32_t i = 0; i < width; i++) {
-        const HVX_Vector *v = values + i;
-        dot_sum acc[QUERIES];
-        UNROLL for (uint32_t r = 0; r < n; r++) dot_start(&acc[r], sums[r][i], c[r]);
-        HVX_F32_UNROLL for (uint32_t j = 0; j < end - first; j++, v += width) {
-            HVX_Vector value = *v;
-            UNROLL for (uint32_t r = 0; r < n; r++) dot_add(&acc[r], value, x[r][j]);
-        }
-        UNROLL for (uint32_t r = 0; r < n; r++) dot_result(&acc[r], &sums[r][i]);
+/* |columns| neighbouring vectors of the values at once, so that one load of p serves all of them. */
+HVX_INLINE void add_columns(uint32_t n, uint32_t columns, const float *const x[], const float *c, uint32_t keys,
+                            const HVX_Vector *v, uint32_t width, HVX_Vector *const sums[], uint32_t i) {
+    dot_sum acc[SUMS];
+    HVX_UNROLL for (uint32_t r = 0; r < n; r++) HVX_UNROLL for (uint32_t k = 0; k < columns; k++)
+        dot_start(&acc[r * columns + k], sums[r][i + k], c[r]);
+    HVX_F32_UNROLL for (uint32_t j = 0; j < keys; j++, v += width) HVX_UNROLL for (uint32_t k = 0; k < columns; k++) {
+        HVX_Vector value = v[k];
+        HVX_UNROLL for (uint32_t r = 0; r < n; r++) dot_add(&acc[r * columns + k], value, x[r][j]);
     }
+    HVX_UNROLL for (uint32_t r = 0; r < n; r++) HVX_UNROLL for (uint32_t k = 0; k < columns; k++)
+        dot_result(&acc[r * columns + k], &sums[r][i + k]);
 }
 
-#define FOR_QUERIES(n)                                                                                               \
-    HOT void dot_##n(const float *const q[], const HVX_Vector *keys, uint32_t d, HVX_Vector *scores) {               \
-        dots(n, q, keys, d, scores);                                                                                 \
-    }                                                                                                                \
-    HOT void softmax_##n(const HVX_Vector *scores, uint32_t first, uint32_t end, htp_attn_state *const state[],      \
-                         HVX_Vector *p, float *c) {                                                                  \
-        softmax(n, scores, first, end, state, p, c);                                                                 \
-    }                                                                                                                \
-    HOT void add_##n(const float *const p[], const float *c, uint32_t first, uint32_t end, const HVX_Vector *values, \
-                     uint32_t width, HVX_Vector *const sums[]) {                                                     \
-        add(n, p, c, first, end, values, width, sums);                                                               \
+HVX_INLINE void add(uint32_t n, const float *const p[], const float *c, uint32_t first, uint32_t end,
+                    const HVX_Vector *values, uint32_t width, HVX_Vector *const sums[]) {
+    const float *x[QUERIES];
+    uint32_t i = 0;
+    HVX_UNROLL for (uint32_t r = 0; r < n; r++) x[r] = p[r] + first;
+    values += first * width;
+    for (; n == 1 && i + 4 <= width; i += 4) add_columns(n, 4, x, c, end - first, values + i, width, sums, i);
+    for (; i + 2 <= width; i += 2) add_columns(n, 2, x, c, end - first, values + i, width, sums, i);
+    if (i < width) add_columns(n, 1, x, c, end - first, values + i, width, sums, i);
+}
+
+#define FOR_QUERIES(n)                                                                                              \
+    HVX_HOT void softmax_##n(const HVX_Vector *scores, uint32_t first, uint32_t end, htp_attn_state *const state[], \
+                             HVX_Vector *p, float *c) {                                                             \
+        softmax(n, scores, first, end, state, p, c);                                                                \
+    }                                                                                                               \
+    HVX_HOT void add_##n(const float *const p[], const float *c, uint32_t first, uint32_t end,                      \
+                         const HVX_Vector *values, uint32_t width, HVX_Vector *const sums[]) {                      \
+        add(n, p, c, first, end, values, width, sums);                                                              \
     }
 FOR_QUERIES(1)
 FOR_QUERIES(2)
 FOR_QUERIES(3)
 FOR_QUERIES(4)
-
-void htp_attn_dot(uint32_t queries, const float *const q[], const HVX_Vector *keys, uint32_t d, HVX_Vector *scores) {
-    static void (*const of[QUERIES])(const float *const[], const HVX_Vector *, uint32_t, HVX_Vector *) = {dot_1, dot_2,
-                                                                                                          dot_3, dot_4};
-    of[queries - 1](q, keys, d, scores);
-}
 
 void htp_attn_softmax(uint32_t queries, const HVX_Vector *scores, uint32_t first, uint32_t end,
                       htp_attn_state *const state[], HVX_Vector *p, float *c) {

@@ -9,14 +9,9 @@
 #include <hexagon_protos.h>
 #include <hvx_hexagon_protos.h>
 
+#include "htp/hvx/hvx_inline.h"
 #include "wire/codebook.h"
 #include "wire/image.h"
-
-#ifdef NPU_NO_INLINE /* sanitizers: compilers take minutes for it otherwise */
-#define HVX_CODES_INLINE static inline
-#else
-#define HVX_CODES_INLINE static inline __attribute__((always_inline))
-#endif
 
 /* A codebook for vlut32, which takes a table's even bytes: twice, so that bit 4 of an index does not matter. */
 static inline HVX_Vector hvx_codebook(const npu_image_format *f) {
@@ -30,7 +25,7 @@ static inline HVX_Vector hvx_codebook(const npu_image_format *f) {
 }
 
 /* The low bits of k = 4w … 4w+3. */
-HVX_CODES_INLINE HVX_Vector hvx_low_codes(const npu_image_format *f, const HVX_Vector *low, HVX_Vector book, int w) {
+HVX_INLINE HVX_Vector hvx_low_codes(const npu_image_format *f, const HVX_Vector *low, HVX_Vector book, int w) {
     int at = w * f->low % 8;
     HVX_Vector v = low[w * f->low / 8];
     if (at) v = Q6_Vub_vlsr_VubR(v, at);
@@ -41,7 +36,7 @@ HVX_CODES_INLINE HVX_Vector hvx_low_codes(const npu_image_format *f, const HVX_V
 
 /* |codes| with the high bits put on top. A shift of whole words that accumulates does it in one; only a field that ends
  * a byte could be taken for a sign. */
-HVX_CODES_INLINE HVX_Vector hvx_high_codes(const npu_image_format *f, const HVX_Vector *high, HVX_Vector codes, int w) {
+HVX_INLINE HVX_Vector hvx_high_codes(const npu_image_format *f, const HVX_Vector *high, HVX_Vector codes, int w) {
     int at = w * f->high % 8, to = f->low, mask = (1 << f->high) - 1;
     HVX_Vector v = high[w * f->high / 8];
     if (at > to && at + f->high == 8)
@@ -53,8 +48,8 @@ HVX_CODES_INLINE HVX_Vector hvx_high_codes(const npu_image_format *f, const HVX_
 
 /* The codes of k = 4w … 4w+3 of the tile whose planes begin at |low| and |high|; |book| from hvx_codebook when there is
  * one. */
-HVX_CODES_INLINE HVX_Vector hvx_codes(const npu_image_format *f, const HVX_Vector *low, const HVX_Vector *high,
-                                      HVX_Vector book, int w) {
+HVX_INLINE HVX_Vector hvx_codes(const npu_image_format *f, const HVX_Vector *low, const HVX_Vector *high,
+                                HVX_Vector book, int w) {
     HVX_Vector codes = hvx_low_codes(f, low, book, w);
     return f->high ? hvx_high_codes(f, high, codes, w) : codes;
 }

@@ -8,15 +8,9 @@
 #include "htp/hvx/hvx_codes.h"
 #include "htp/hvx/hvx_dot_term.h"
 
-#define INLINE HVX_CODES_INLINE
-#ifdef NPU_NO_INLINE
-#define UNROLL
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
 #if defined HTP_BUILD_REAL || defined HTP_DOT_AS_REAL
 #define AS_REAL
-#define UNROLL_TILES UNROLL
+#define UNROLL_TILES HVX_UNROLL
 #else /* the compiler's time */
 #define UNROLL_TILES
 #endif
@@ -37,26 +31,26 @@ typedef struct scaling {
 } scaling;
 
 /* Eight activations as the two scalar operands of vrmpy. */
-INLINE int64_t eight(const int8_t *codes) {
+HVX_INLINE int64_t eight(const int8_t *codes) {
     int64_t q;
     memcpy(&q, __builtin_assume_aligned(codes, 8), sizeof q);
     return q;
 }
 
 /* Integer sums of tile |t| of the place, for each column; sums[c][1] is used by formats with scales for 16 values. */
-INLINE void tile_sums(const npu_image_format *f, int columns, const place *p, int t, HVX_Vector sums[][2]) {
+HVX_INLINE void tile_sums(const npu_image_format *f, int columns, const place *p, int t, HVX_Vector sums[][2]) {
     const HVX_Vector *low = p->low + t * f->low, *high = p->high + t * f->high;
     int halves = f->scale == NPU_IMAGE_SCALE_SUB16;
-    UNROLL for (int c = 0; c < columns; c++) {
+    HVX_UNROLL for (int c = 0; c < columns; c++) {
         const htp_act_block *b = p->b[c] + t;
         sums[c][0] = f->offset ? Q6_V_vsplat_R(-f->offset * (halves ? b->low : b->sum)) : Q6_V_vzero();
         if (halves) sums[c][1] = f->offset ? Q6_V_vsplat_R(-f->offset * b->high) : Q6_V_vzero();
     }
-    UNROLL for (int v = 0; v < 4; v++) {
+    HVX_UNROLL for (int v = 0; v < 4; v++) {
         int half = halves ? v / 2 : 0;
         HVX_Vector first = hvx_codes(f, low, high, p->book, 2 * v);
         HVX_Vector second = hvx_codes(f, low, high, p->book, 2 * v + 1);
-        UNROLL for (int c = 0; c < columns; c++) {
+        HVX_UNROLL for (int c = 0; c < columns; c++) {
             int64_t q = eight(p->x[c] + 32 * t + 8 * v);
             sums[c][half] = Q6_Vw_vrmpyacc_VwVubRb(sums[c][half], first, (int32_t)q);
             sums[c][half] = Q6_Vw_vrmpyacc_VwVubRb(sums[c][half], second, (int32_t)(q >> 32));
@@ -65,21 +59,21 @@ INLINE void tile_sums(const npu_image_format *f, int columns, const place *p, in
 }
 
 /* Not by an index: what has one lies in memory. */
-INLINE HVX_Vector of_tile(const HVX_Vector both[2], int t) {
+HVX_INLINE HVX_Vector of_tile(const HVX_Vector both[2], int t) {
     return t ? both[1] : both[0];
 }
 
-INLINE int32_t half_sums(const htp_act_block *b) {
+HVX_INLINE int32_t half_sums(const htp_act_block *b) {
     int32_t both;
     memcpy(&both, &b->low, sizeof both);
     return both;
 }
 
-INLINE void add_terms(const npu_image_format *f, int columns, const place *p, int t, const scaling *s,
-                      HVX_Vector sums[][2], dot_sum *acc) {
+HVX_INLINE void add_terms(const npu_image_format *f, int columns, const place *p, int t, const scaling *s,
+                          HVX_Vector sums[][2], dot_sum *acc) {
     int halves = f->scale == NPU_IMAGE_SCALE_SUB16;
     HVX_Vector d = of_tile(s->d, t), m = of_tile(s->m, t), sub = of_tile(s->sub, t), min = of_tile(s->min, t);
-    UNROLL for (int c = 0; c < columns; c++) {
+    HVX_UNROLL for (int c = 0; c < columns; c++) {
         const htp_act_block *b = p->b[c] + t;
         HVX_Vector sum = sums[c][0];
         if (halves) sum = Q6_Vw_vmpyieacc_VwVwVh(Q6_Vw_vmpyio_VwVh(sums[c][1], sub), sum, sub);
@@ -93,7 +87,8 @@ INLINE void add_terms(const npu_image_format *f, int columns, const place *p, in
 }
 
 /* One or two tiles. */
-INLINE void take_tiles(const npu_image_format *f, int columns, int tiles, place *p, const scaling *s, dot_sum *acc) {
+HVX_INLINE void take_tiles(const npu_image_format *f, int columns, int tiles, place *p, const scaling *s,
+                           dot_sum *acc) {
 #ifdef AS_REAL
     HVX_Vector sums[2][MAX_COLUMNS][2];
     UNROLL_TILES for (int t = 0; t < tiles; t++) tile_sums(f, columns, p, t, sums[t]);
@@ -107,13 +102,13 @@ INLINE void take_tiles(const npu_image_format *f, int columns, int tiles, place 
 #endif
     p->low += tiles * f->low;
     p->high += tiles * f->high;
-    UNROLL for (int c = 0; c < columns; c++) {
+    HVX_UNROLL for (int c = 0; c < columns; c++) {
         p->x[c] += tiles * 32;
         p->b[c] += tiles;
     }
 }
 
-INLINE void split(HVX_VectorPair pair, HVX_Vector out[2]) {
+HVX_INLINE void split(HVX_VectorPair pair, HVX_Vector out[2]) {
     out[0] = Q6_V_lo_W(pair);
     out[1] = Q6_V_hi_W(pair);
 }
@@ -121,8 +116,8 @@ INLINE void split(HVX_VectorPair pair, HVX_Vector out[2]) {
 #if defined HTP_BUILD_QEMU && !defined AS_REAL
 
 /* Scales for 32 values, a tile at a time: those of two tiles together would be stored. */
-INLINE void plain_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
-                      dot_sum *acc) {
+HVX_INLINE void plain_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
+                          dot_sum *acc) {
     const HVX_Vector *scales = planes[NPU_IMAGE_SCALES], *minima = planes[NPU_IMAGE_MINIMA];
     int bf16 = f->scale == NPU_IMAGE_SCALE_BF16;
     for (uint32_t t = 0; t < tiles; t++) {
@@ -136,15 +131,15 @@ INLINE void plain_dot(const npu_image_format *f, int columns, const htp_planes p
 #else
 
 /* Scales for 32 values. */
-INLINE scaling plain_scaling(const npu_image_format *f, const HVX_Vector *scales, const HVX_Vector *minima) {
+HVX_INLINE scaling plain_scaling(const npu_image_format *f, const HVX_Vector *scales, const HVX_Vector *minima) {
     scaling s = {.d = {Q6_V_vzero()}};
     split(f->scale == NPU_IMAGE_SCALE_BF16 ? dot_widen_bf16(*scales) : dot_widen(*scales), s.d);
     if (f->has_min) split(dot_widen(*minima), s.m);
     return s;
 }
 
-INLINE void plain_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
-                      dot_sum *acc) {
+HVX_INLINE void plain_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
+                          dot_sum *acc) {
     const HVX_Vector *scales = planes[NPU_IMAGE_SCALES], *minima = planes[NPU_IMAGE_MINIMA];
 #ifdef AS_REAL
     for (uint32_t pairs = tiles / 2; pairs; pairs--) {
@@ -167,8 +162,8 @@ INLINE void plain_dot(const npu_image_format *f, int columns, const htp_planes p
 #endif
 
 /* Eight tiles: a scale and a minimum for all, each times one of its own a tile. */
-INLINE void sub32_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
-                      dot_sum *acc) {
+HVX_INLINE void sub32_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
+                          dot_sum *acc) {
     const HVX_Vector *scales = planes[NPU_IMAGE_SCALES], *minima = planes[NPU_IMAGE_MINIMA];
     const HVX_Vector *super = planes[NPU_IMAGE_SUPER];
     for (uint32_t blocks = tiles / 8; blocks; blocks--) {
@@ -188,8 +183,8 @@ INLINE void sub32_dot(const npu_image_format *f, int columns, const htp_planes p
 }
 
 /* Eight tiles: their halves' sums are weighed as integers. */
-INLINE void sub16_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
-                      dot_sum *acc) {
+HVX_INLINE void sub16_dot(const npu_image_format *f, int columns, const htp_planes planes, place *p, uint32_t tiles,
+                          dot_sum *acc) {
     const HVX_Vector *scales = planes[NPU_IMAGE_SCALES], *super = planes[NPU_IMAGE_SUPER];
     HVX_Vector low_nibbles = Q6_Vb_vsplat_R(15);
     for (uint32_t blocks = tiles / 8; blocks; blocks--) {
@@ -208,12 +203,12 @@ INLINE void sub16_dot(const npu_image_format *f, int columns, const htp_planes p
     }
 }
 
-INLINE void dot(const npu_image_format *f, int columns, const htp_planes planes, const htp_act_row *rows,
-                uint32_t tiles, HVX_Vector *y) {
+HVX_INLINE void dot(const npu_image_format *f, int columns, const htp_planes planes, const htp_act_row *rows,
+                    uint32_t tiles, HVX_Vector *y) {
     dot_sum acc[MAX_COLUMNS];
     place p = {.low = planes[NPU_IMAGE_LOW], .high = planes[NPU_IMAGE_HIGH], .book = Q6_V_vzero()};
     if (f->table) p.book = hvx_codebook(f);
-    UNROLL for (int c = 0; c < columns; c++) {
+    HVX_UNROLL for (int c = 0; c < columns; c++) {
         dot_clear(&acc[c]);
         p.x[c] = rows[c].codes;
         p.b[c] = rows[c].blocks;
@@ -224,7 +219,7 @@ INLINE void dot(const npu_image_format *f, int columns, const htp_planes planes,
         sub16_dot(f, columns, planes, &p, tiles, acc);
     else
         plain_dot(f, columns, planes, &p, tiles, acc);
-    UNROLL for (int c = 0; c < columns; c++) dot_result(&acc[c], &y[c]);
+    HVX_UNROLL for (int c = 0; c < columns; c++) dot_result(&acc[c], &y[c]);
 }
 
 #define COLUMNS(NAME, n)                                                                                         \

@@ -13,6 +13,7 @@
 #include <hexagon_protos.h>
 #include <hvx_hexagon_protos.h>
 
+#include "htp/hvx/hvx_inline.h"
 #include "wire/half.h"
 
 #if defined HTP_BUILD_NATIVE
@@ -239,6 +240,21 @@ static inline HVX_Vector hvx_f32_to_i32(HVX_Vector x) {
     return Q6_Vw_vsub_VwVw(hvx_f32_add(x, hvx_f32_splat(12582912.0f)), Q6_V_vsplat_R(0x4b400000));
 #endif
 }
+/* Two vectors of products |x| <= 128 with numbers that were taken HVX_NEAREST_TIMES too large, as 16-bit lanes in
+ * order: to the nearest. Real builds between v73 and v79 take the upper half of a word of 65536ths, so that nothing is
+ * asked of how the conversion rounds. */
+#if defined HTP_BUILD_REAL && __HVX_ARCH__ >= 73 && __HVX_ARCH__ < 79
+enum { HVX_NEAREST_TIMES = 65536 };
+HVX_F32_INLINE HVX_Vector hvx_nearest(HVX_Vector a, HVX_Vector b) {
+    HVX_Vector half = Q6_V_vsplat_R(HVX_NEAREST_TIMES / 2);
+    return Q6_Vh_vpacko_VwVw(Q6_Vw_vadd_VwVw(Q6_Vw_equals_Vsf(b), half), Q6_Vw_vadd_VwVw(Q6_Vw_equals_Vsf(a), half));
+}
+#else
+enum { HVX_NEAREST_TIMES = 1 };
+HVX_F32_INLINE HVX_Vector hvx_nearest(HVX_Vector a, HVX_Vector b) {
+    return Q6_Vh_vpacke_VwVw(hvx_f32_to_i32(b), hvx_f32_to_i32(a));
+}
+#endif
 /* |x| by its bits, which order like integers. */
 static inline HVX_Vector hvx_f32_abs(HVX_Vector x) {
     return Q6_V_vand_VV(x, Q6_V_vsplat_R(0x7fffffff));

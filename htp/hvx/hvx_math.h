@@ -195,10 +195,22 @@ static inline HVX_Vector hvx_f32_log(HVX_Vector x) {
     return Q6_V_vmux_QVV(Q6_Q_vcmp_eq_VwVw(hvx_f32_abs(x), Q6_V_vzero()), hvx_f32_splat(-NPU_F32_INF), y);
 }
 
-static inline HVX_Vector hvx_f32_tanh(HVX_Vector x) {
+/* Of |t| below NPU_TANH_SPLIT: t + (z t) p(z), z = t t; in qf32 t (1 + z p(z)), where only the products with t are
+ * rounded to sf. */
+static inline HVX_Vector hvx_f32_tanh_small(HVX_Vector t) {
     static const float c[] = {NPU_TANH_C0, NPU_TANH_C1, NPU_TANH_C2, NPU_TANH_C3, NPU_TANH_C4};
-    HVX_Vector t = hvx_f32_abs(x), z = hvx_f32_mul(x, x), one = hvx_f32_splat(1.0f);
-    HVX_Vector small = hvx_f32_fma(hvx_f32_poly(z, c, 5), hvx_f32_mul(z, t), t);
+#if defined HTP_BUILD_REAL && __HVX_ARCH__ < 79
+    HVX_Vector z = Q6_Vqf32_vmpy_VsfVsf(t, t), p = hvx_qf32_splat(c[4]);
+    for (int i = 3; i >= 0; i--) p = hvx_qf32_fma_sf(p, z, hvx_f32_splat(c[i]));
+    return hvx_f32_mul(t, Q6_Vsf_equals_Vqf32(hvx_qf32_fma_sf(p, z, hvx_f32_splat(1.0f))));
+#else
+    HVX_Vector z = hvx_f32_mul(t, t);
+    return hvx_f32_fma(hvx_f32_poly(z, c, 5), hvx_f32_mul(z, t), t);
+#endif
+}
+
+static inline HVX_Vector hvx_f32_tanh(HVX_Vector x) {
+    HVX_Vector t = hvx_f32_abs(x), small = hvx_f32_tanh_small(t), one = hvx_f32_splat(1.0f);
 #ifdef HTP_BUILD_REAL
     HVX_Vector large = hvx_f32_over_one_plus_exp(hvx_f32_splat(2.0f), hvx_f32_add(t, t), HVX_LOG2E);
     large = hvx_f32_unless(HVX_NAN, t, hvx_f32_sub(one, large));

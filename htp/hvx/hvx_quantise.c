@@ -4,79 +4,57 @@
 
 #include "htp/hvx/hvx_f32.h"
 
-#ifdef NPU_NO_INLINE
-#define INLINE static inline
-#define UNROLL
-#else
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
-
 enum { GROUP = 32, BAD_SCALE = 0x7FC00000 }; /* of blocks that hold an infinity or a NaN */
 
 /* The larger of lanes l and l + 16, of |a| in even lanes and of |b| in odd ones. Five rounds of it bring the maxima of
  * 32 vectors into one, in order when each round pairs vectors whose numbers differ in one bit, the highest first. */
-INLINE HVX_Vector larger(HVX_Vector a, HVX_Vector b) {
+HVX_INLINE HVX_Vector larger(HVX_Vector a, HVX_Vector b) {
     HVX_VectorPair both = Q6_W_vshuff_VVR(b, a, -4);
     return Q6_Vw_vmax_VwVw(Q6_V_lo_W(both), Q6_V_hi_W(both));
 }
-INLINE HVX_Vector largest_2(const HVX_Vector *x) {
+HVX_INLINE HVX_Vector largest_2(const HVX_Vector *x) {
     return larger(hvx_f32_abs(x[0]), hvx_f32_abs(x[16]));
 }
-INLINE HVX_Vector largest_4(const HVX_Vector *x) {
+HVX_INLINE HVX_Vector largest_4(const HVX_Vector *x) {
     return larger(largest_2(x), largest_2(x + 8));
 }
-INLINE HVX_Vector largest_8(const HVX_Vector *x) {
+HVX_INLINE HVX_Vector largest_8(const HVX_Vector *x) {
     return larger(largest_4(x), largest_4(x + 4));
 }
-INLINE HVX_Vector largest_16(const HVX_Vector *x) {
+HVX_INLINE HVX_Vector largest_16(const HVX_Vector *x) {
     return larger(largest_8(x), largest_8(x + 2));
 }
 /* Magnitudes order like the integers that are their bits, NaN last. */
-INLINE HVX_Vector largest_32(const HVX_Vector *x) {
+HVX_INLINE HVX_Vector largest_32(const HVX_Vector *x) {
     return larger(largest_16(x), largest_16(x + 1));
 }
 
-/* Two blocks times their inverses, to the nearest, as 16-bit codes in order. Real builds between: in 65536ths, so that
- * the upper half of a word is the code and nothing is asked of how the conversion rounds. */
-#if defined HTP_BUILD_REAL && __HVX_ARCH__ >= 73 && __HVX_ARCH__ < 79
-enum { INVERSE_TIMES = 65536 };
-INLINE HVX_Vector fixed_point(HVX_Vector x, float inverse) {
-    HVX_Vector w = Q6_Vw_equals_Vsf(hvx_f32_mul(x, hvx_f32_splat(inverse)));
-    return Q6_Vw_vadd_VwVw(w, Q6_V_vsplat_R(INVERSE_TIMES / 2));
+/* Two blocks times their inverses, to the nearest, as 16-bit codes in order. */
+HVX_INLINE HVX_Vector two_blocks(HVX_Vector a, HVX_Vector b, const float *inverse) {
+    return hvx_nearest(hvx_f32_mul(a, hvx_f32_splat(inverse[0])), hvx_f32_mul(b, hvx_f32_splat(inverse[1])));
 }
-INLINE HVX_Vector two_blocks(HVX_Vector a, HVX_Vector b, const float *inverse) {
-    return Q6_Vh_vpacko_VwVw(fixed_point(b, inverse[1]), fixed_point(a, inverse[0]));
-}
-#else
-enum { INVERSE_TIMES = 1 };
-INLINE HVX_Vector two_blocks(HVX_Vector a, HVX_Vector b, const float *inverse) {
-    return Q6_Vh_vpack_VwVw_sat(hvx_f32_to_i32(hvx_f32_mul(b, hvx_f32_splat(inverse[1]))),
-                                hvx_f32_to_i32(hvx_f32_mul(a, hvx_f32_splat(inverse[0]))));
-}
-#endif
 
 /* Four blocks to bytes in order; nothing of them where |keep| is 0. */
-INLINE HVX_Vector four_blocks(const HVX_Vector *x, const float *inverse, const int32_t *keep) {
+HVX_INLINE HVX_Vector four_blocks(const HVX_Vector *x, const float *inverse, const int32_t *keep) {
     HVX_Vector c[4];
-    UNROLL for (int i = 0; i < 4; i++) c[i] = Q6_V_vand_VV(x[i], Q6_V_vsplat_R(keep[i]));
+    HVX_UNROLL for (int i = 0; i < 4; i++) c[i] = Q6_V_vand_VV(x[i], Q6_V_vsplat_R(keep[i]));
     return Q6_Vb_vpack_VhVh_sat(two_blocks(c[2], c[3], inverse + 2), two_blocks(c[0], c[1], inverse));
 }
 
 /* Neighbouring words of both, |a| first, added. */
-INLINE HVX_Vector add_neighbours(HVX_Vector a, HVX_Vector b) {
+HVX_INLINE HVX_Vector add_neighbours(HVX_Vector a, HVX_Vector b) {
     HVX_VectorPair both = Q6_W_vdeal_VVR(b, a, -4);
     return Q6_Vw_vadd_VwVw(Q6_V_lo_W(both), Q6_V_hi_W(both));
 }
 
 /* Lane b of the pair: sums of the first and of the last 16 codes of block b. */
-INLINE HVX_VectorPair half_sums(const HVX_Vector *sums_of_4) {
+HVX_INLINE HVX_VectorPair half_sums(const HVX_Vector *sums_of_4) {
     HVX_Vector s[4];
-    UNROLL for (int i = 0; i < 4; i++) s[i] = add_neighbours(sums_of_4[2 * i], sums_of_4[2 * i + 1]);
+    HVX_UNROLL for (int i = 0; i < 4; i++) s[i] = add_neighbours(sums_of_4[2 * i], sums_of_4[2 * i + 1]);
     return Q6_W_vdeal_VVR(add_neighbours(s[2], s[3]), add_neighbours(s[0], s[1]), -4);
 }
 
-INLINE void store_records(HVX_Vector d, HVX_VectorPair sums, HVX_Vector *out) {
+HVX_INLINE void store_records(HVX_Vector d, HVX_VectorPair sums, HVX_Vector *out) {
     HVX_Vector low = Q6_V_lo_W(sums), high = Q6_V_hi_W(sums), sum = Q6_Vw_vadd_VwVw(low, high);
     HVX_Vector s = hvx_f32_mul(d, hvx_f32_from_i32(sum)), bad = Q6_V_vsplat_R(BAD_SCALE);
     s = Q6_V_vmux_QVV(Q6_Q_vcmp_eq_VwVw(d, bad), bad, s); /* not every float format of the hardware has NaNs */
@@ -91,12 +69,12 @@ INLINE void store_records(HVX_Vector d, HVX_VectorPair sums, HVX_Vector *out) {
 }
 
 /* The scales of 32 blocks; what to multiply their values with, and all bits set where there is something to keep. */
-INLINE HVX_Vector scales(HVX_Vector most, float *inverse, int32_t *keep) {
+HVX_INLINE HVX_Vector scales(HVX_Vector most, float *inverse, int32_t *keep) {
     HVX_Vector infinite = Q6_V_vsplat_R(0x7F7FFFFF), small = Q6_V_vsplat_R(0x0D800000), c127 = hvx_f32_splat(127.0f);
     HVX_VectorPred bad = Q6_Q_vcmp_gt_VwVw(most, infinite), none = Q6_Q_vcmp_gt_VwVw(small, most); /* below 2^-100 */
     HVX_VectorPred skip = Q6_Q_or_QQ(bad, none);
     HVX_Vector a = Q6_V_vmux_QVV(skip, c127, most), zero = Q6_V_vzero();
-    *(HVX_Vector *)inverse = hvx_f32_div(hvx_f32_splat(127.0f * INVERSE_TIMES), a);
+    *(HVX_Vector *)inverse = hvx_f32_div(hvx_f32_splat(127.0f * HVX_NEAREST_TIMES), a);
     *(HVX_Vector *)keep = Q6_V_vmux_QVV(skip, zero, Q6_V_vsplat_R(-1));
     HVX_Vector d = Q6_V_vmux_QVV(none, zero, hvx_f32_div(a, c127));
     return Q6_V_vmux_QVV(bad, Q6_V_vsplat_R(BAD_SCALE), d);
@@ -109,7 +87,7 @@ static void groups(const HVX_Vector *x, uint32_t n, uint32_t vectors, HVX_Vector
         float inverse[GROUP] __attribute__((aligned(128)));
         int32_t keep[GROUP] __attribute__((aligned(128)));
         HVX_Vector d = scales(largest_32(x), inverse, keep), sums[8];
-        UNROLL for (int i = 0; i < 8; i++) {
+        HVX_UNROLL for (int i = 0; i < 8; i++) {
             HVX_Vector bytes = four_blocks(x + 4 * i, inverse + 4 * i, keep + 4 * i);
             sums[i] = Q6_Vw_vrmpy_VubVb(ones, bytes);
             if ((uint32_t)i < vectors) codes[i] = bytes;

@@ -7,8 +7,8 @@ enum { SAME_ROWS = 1, ONE_VALUE = 2, SHORT_ROWS = 3 };
 typedef void loop_fn(const HVX_Vector *a, const HVX_Vector *b, HVX_Vector *y, uint32_t n);
 
 #define BINARY(name, operation)                                                                                \
-    __attribute__((noinline)) static void name(const HVX_Vector *restrict a, const HVX_Vector *restrict b,     \
-                                               HVX_Vector *restrict y, uint32_t n) {                           \
+    HVX_HOT void name(const HVX_Vector *restrict a, const HVX_Vector *restrict b, HVX_Vector *restrict y,      \
+                      uint32_t n) {                                                                            \
         HVX_F32_UNROLL for (uint32_t i = 0; i < n; i++) y[i] = operation(a[i], b[i]);                          \
     }                                                                                                          \
     static void name##_one(const HVX_Vector *restrict a, const HVX_Vector *restrict b, HVX_Vector *restrict y, \

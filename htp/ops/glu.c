@@ -6,11 +6,11 @@
 typedef void loop_fn(const HVX_Vector *restrict gate, const HVX_Vector *restrict up, HVX_Vector *restrict y, uint32_t n,
                      const npu_params_glu *p);
 
-#define GLU(name, act)                                                                                         \
-    __attribute__((noinline)) static void name(const HVX_Vector *restrict gate, const HVX_Vector *restrict up, \
-                                               HVX_Vector *restrict y, uint32_t n, const npu_params_glu *p) {  \
-        (void)p;                                                                                               \
-        HVX_F32_UNROLL for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_mul(act(gate[i]), up[i]);               \
+#define GLU(name, act)                                                                                        \
+    HVX_HOT void name(const HVX_Vector *restrict gate, const HVX_Vector *restrict up, HVX_Vector *restrict y, \
+                      uint32_t n, const npu_params_glu *p) {                                                  \
+        (void)p;                                                                                              \
+        HVX_F32_UNROLL for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_mul(act(gate[i]), up[i]);              \
     }
 GLU(glu_silu, hvx_f32_silu)
 GLU(glu_gelu, hvx_f32_gelu)
@@ -19,8 +19,8 @@ GLU(glu_gelu_quick, hvx_f32_gelu_quick)
 GLU(glu_relu, hvx_f32_relu)
 #undef GLU
 
-__attribute__((noinline)) static void glu_oai(const HVX_Vector *restrict gate, const HVX_Vector *restrict up,
-                                              HVX_Vector *restrict y, uint32_t n, const npu_params_glu *p) {
+HVX_HOT void glu_oai(const HVX_Vector *restrict gate, const HVX_Vector *restrict up, HVX_Vector *restrict y, uint32_t n,
+                     const npu_params_glu *p) {
     HVX_Vector most = hvx_f32_splat(p->limit), least = hvx_f32_splat(-p->limit), one = hvx_f32_splat(1.0f);
     HVX_Vector minus_alpha = hvx_f32_splat(-p->alpha);
     HVX_F32_UNROLL for (uint32_t i = 0; i < n; i++) {

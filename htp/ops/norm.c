@@ -2,12 +2,9 @@
 #include "htp/hvx/hvx_math.h"
 #include "htp/op.h"
 
-/* Functions of their own, so that scripts/htp-packets finds their loops. */
-#define HOT __attribute__((noinline)) static
-
 #ifdef HTP_BUILD_REAL
 /* Four sums in qf32, whose last bits are not the page's anyway: a single one would wait for itself. */
-HOT HVX_Vector sum_of_squares(const HVX_Vector *x, uint32_t n) {
+HVX_HOT HVX_Vector sum_of_squares(const HVX_Vector *x, uint32_t n) {
     HVX_Vector zero = Q6_V_vzero(), a = Q6_Vqf32_vadd_VsfVsf(zero, zero), b = a, c = a, d = a;
     uint32_t i = 0;
     for (; i + 4 <= n; i += 4) {
@@ -21,30 +18,30 @@ HOT HVX_Vector sum_of_squares(const HVX_Vector *x, uint32_t n) {
         Q6_Vqf32_vadd_Vqf32Vqf32(Q6_Vqf32_vadd_Vqf32Vqf32(a, b), Q6_Vqf32_vadd_Vqf32Vqf32(c, d)));
 }
 #else
-HOT HVX_Vector sum_of_squares(const HVX_Vector *x, uint32_t n) {
+HVX_HOT HVX_Vector sum_of_squares(const HVX_Vector *x, uint32_t n) {
     HVX_Vector sum = Q6_V_vzero();
     for (uint32_t i = 0; i < n; i++) sum = hvx_f32_fma(x[i], x[i], sum);
     return sum;
 }
 #endif
 
-HOT HVX_Vector sum_of_values(const HVX_Vector *x, uint32_t n) {
+HVX_HOT HVX_Vector sum_of_values(const HVX_Vector *x, uint32_t n) {
     HVX_Vector sum = Q6_V_vzero();
     for (uint32_t i = 0; i < n; i++) sum = hvx_f32_add(sum, x[i]);
     return sum;
 }
 
-HOT void scale_by(const HVX_Vector *restrict x, HVX_Vector scale, HVX_Vector *restrict y, uint32_t n) {
+HVX_HOT void scale_by(const HVX_Vector *restrict x, HVX_Vector scale, HVX_Vector *restrict y, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_mul(x[i], scale);
 }
 
-HOT void scale_weigh(const HVX_Vector *restrict x, const HVX_Vector *restrict w, HVX_Vector scale,
-                     HVX_Vector *restrict y, uint32_t n) {
+HVX_HOT void scale_weigh(const HVX_Vector *restrict x, const HVX_Vector *restrict w, HVX_Vector scale,
+                         HVX_Vector *restrict y, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_mul(hvx_f32_mul(x[i], scale), w[i]);
 }
 
 /* y[i] = x[i] - mean; returns the lanes' sums of squares of whole vectors. */
-HOT HVX_Vector centre(const HVX_Vector *restrict x, HVX_Vector mean, HVX_Vector *restrict y, uint32_t n) {
+HVX_HOT HVX_Vector centre(const HVX_Vector *restrict x, HVX_Vector mean, HVX_Vector *restrict y, uint32_t n) {
     HVX_Vector sum = Q6_V_vzero();
     for (uint32_t i = 0; i < n; i++) {
         y[i] = hvx_f32_sub(x[i], mean);
@@ -53,7 +50,7 @@ HOT HVX_Vector centre(const HVX_Vector *restrict x, HVX_Vector mean, HVX_Vector 
     return sum;
 }
 
-HOT void add_to(const HVX_Vector *restrict b, HVX_Vector *restrict y, uint32_t n) {
+HVX_HOT void add_to(const HVX_Vector *restrict b, HVX_Vector *restrict y, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_add(y[i], b[i]);
 }
 

@@ -58,14 +58,14 @@ static inline void turn(HVX_Vector x0, HVX_Vector x1, HVX_Vector c, HVX_Vector s
 #endif
 
 /* The same 32 pairs of every head, where they are whole vectors: (i, i + P), |gap| vectors apart, or neighbours. */
-__attribute__((noinline)) static void turn_heads(const HVX_Vector *restrict x, HVX_Vector *restrict y, HVX_Vector c,
-                                                 HVX_Vector s, uint32_t heads, uint32_t stride, uint32_t gap) {
+HVX_HOT void turn_heads(const HVX_Vector *restrict x, HVX_Vector *restrict y, HVX_Vector c, HVX_Vector s,
+                        uint32_t heads, uint32_t stride, uint32_t gap) {
     HVX_F32_UNROLL for (uint32_t h = 0; h < heads; h++)
         turn(x[h * stride], x[h * stride + gap], c, s, &y[h * stride], &y[h * stride + gap]);
 }
 
-__attribute__((noinline)) static void turn_heads_pairs(const HVX_Vector *restrict x, HVX_Vector *restrict y,
-                                                       HVX_Vector c, HVX_Vector s, uint32_t heads, uint32_t stride) {
+HVX_HOT void turn_heads_pairs(const HVX_Vector *restrict x, HVX_Vector *restrict y, HVX_Vector c, HVX_Vector s,
+                              uint32_t heads, uint32_t stride) {
     HVX_F32_UNROLL for (uint32_t h = 0; h < heads; h++) {
         HVX_VectorPair xs = Q6_W_vdeal_VVR(x[h * stride + 1], x[h * stride], -4);
         HVX_Vector y0, y1;

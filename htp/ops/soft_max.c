@@ -7,11 +7,9 @@
 #include "wire/format.h"
 #include "wire/guard.h"
 
-#define HOT __attribute__((noinline)) static
-
 /* y = x * scale; returns the largest of each lane. */
-HOT HVX_Vector scale_rows(const HVX_Vector *restrict x, HVX_Vector scale, HVX_Vector top, HVX_Vector *restrict y,
-                          uint32_t n) {
+HVX_HOT HVX_Vector scale_rows(const HVX_Vector *restrict x, HVX_Vector scale, HVX_Vector top, HVX_Vector *restrict y,
+                              uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         y[i] = hvx_f32_mul(x[i], scale);
         top = hvx_f32_max(top, y[i]);
@@ -19,8 +17,8 @@ HOT HVX_Vector scale_rows(const HVX_Vector *restrict x, HVX_Vector scale, HVX_Ve
     return top;
 }
 
-HOT HVX_Vector scale_masked(const HVX_Vector *restrict x, const HVX_Vector *restrict mask, HVX_Vector scale,
-                            HVX_Vector slope, HVX_Vector top, HVX_Vector *restrict y, uint32_t n) {
+HVX_HOT HVX_Vector scale_masked(const HVX_Vector *restrict x, const HVX_Vector *restrict mask, HVX_Vector scale,
+                                HVX_Vector slope, HVX_Vector top, HVX_Vector *restrict y, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         y[i] = hvx_f32_add(hvx_f32_mul(x[i], scale), hvx_f32_mul(slope, mask[i]));
         top = hvx_f32_max(top, y[i]);
@@ -29,7 +27,7 @@ HOT HVX_Vector scale_masked(const HVX_Vector *restrict x, const HVX_Vector *rest
 }
 
 /* y = exp(y - m); returns the lanes' sums. */
-HOT HVX_Vector exp_sum(HVX_Vector *y, HVX_Vector m, uint32_t n) {
+HVX_HOT HVX_Vector exp_sum(HVX_Vector *y, HVX_Vector m, uint32_t n) {
     HVX_Vector sum = Q6_V_vzero();
     HVX_F32_UNROLL for (uint32_t i = 0; i < n; i++) {
         y[i] = hvx_f32_exp(hvx_f32_sub(y[i], m));
@@ -38,7 +36,7 @@ HOT HVX_Vector exp_sum(HVX_Vector *y, HVX_Vector m, uint32_t n) {
     return sum;
 }
 
-HOT void scale_by(HVX_Vector *y, HVX_Vector scale, uint32_t n) {
+HVX_HOT void scale_by(HVX_Vector *y, HVX_Vector scale, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) y[i] = hvx_f32_mul(y[i], scale);
 }
 

@@ -6,15 +6,14 @@
  * any. */
 typedef void loop_fn(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32_t n, float a, float b);
 
-#define UNARY(name, ...)                                                                                          \
-    __attribute__((noinline)) static void name(const HVX_Vector *restrict in, HVX_Vector *restrict y, uint32_t n, \
-                                               float pa, float pb) {                                              \
-        const HVX_Vector a = hvx_f32_splat(pa), b = hvx_f32_splat(pb);                                            \
-        (void)a, (void)b;                                                                                         \
-        HVX_F32_UNROLL for (uint32_t i = 0; i < n; i++) {                                                         \
-            HVX_Vector x = in[i];                                                                                 \
-            y[i] = __VA_ARGS__;                                                                                   \
-        }                                                                                                         \
+#define UNARY(name, ...)                                                                                       \
+    HVX_HOT void name(const HVX_Vector *restrict in, HVX_Vector *restrict y, uint32_t n, float pa, float pb) { \
+        const HVX_Vector a = hvx_f32_splat(pa), b = hvx_f32_splat(pb);                                         \
+        (void)a, (void)b;                                                                                      \
+        HVX_F32_UNROLL for (uint32_t i = 0; i < n; i++) {                                                      \
+            HVX_Vector x = in[i];                                                                              \
+            y[i] = __VA_ARGS__;                                                                                \
+        }                                                                                                      \
     }
 UNARY(loop_scale, hvx_f32_mul(x, a))
 UNARY(loop_scale_bias, hvx_f32_add(hvx_f32_mul(x, a), b))
