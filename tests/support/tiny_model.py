@@ -38,8 +38,15 @@ class Tiny:
         w = (self.rng.standard_normal((n_out, n_in)) * 1.5 / math.sqrt(n_in)).astype(np.float32)
         kind = next((t for part, t in self.s["types"].items() if part in name), self.s["type"])
         kind = gguf.GGMLQuantizationType[kind]
-        raw = gguf.quants.quantize(w, kind)
+        raw = self._random_q6_k(n_out, n_in) if kind == gguf.GGMLQuantizationType.Q6_K else gguf.quants.quantize(w, kind)
         self.tensors[name] = (raw, kind, gguf.quants.dequantize(raw, kind).astype(np.float64))
+
+    def _random_q6_k(self, n_out, n_in):
+        """The package has no quantiser of it: random codes and sub-scales, one scale that gives weights their usual size."""
+        values, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType.Q6_K]
+        raw = self.rng.integers(0, 256, (n_out, n_in // values, size), np.uint8)
+        raw[:, :, 208:] = np.frombuffer(np.float16(1.5 / 1369 / math.sqrt(n_in)).tobytes(), np.uint8)
+        return raw.reshape(n_out, -1)
 
     def _vector(self, name, n, mean=0.0, spread=0.2):
         v = (mean + spread * self.rng.standard_normal(n)).astype(np.float32)
