@@ -15,23 +15,27 @@ static uint32_t hash(uint32_t kind, const char *text, uint32_t bytes) {
     return h;
 }
 
-static bool is_same(const npu_intern_entry *e, uint32_t kind, const char *text, uint32_t bytes) {
-    return e->kind == kind && e->bytes == bytes && !memcmp(e->text, text, bytes);
+static bool is_same(const npu_intern *table, const npu_intern_entry *e, uint32_t kind, const char *text,
+                    uint32_t bytes) {
+    return e->kind == kind && e->bytes == bytes && !memcmp(table->texts + e->at, text, bytes);
+}
+
+bool npu_intern_fits(const npu_intern *table, uint32_t n) {
+    return table->n + n <= NPU_INTERN_MOST && table->used + n * NPU_INTERN_TEXT <= NPU_INTERN_ROOM;
 }
 
 uint32_t npu_intern_number(npu_intern *table, uint32_t kind, const char *text, bool *is_new) {
     uint32_t bytes = npu_intern_length(text), slot = hash(kind, text, bytes) % NPU_INTERN_SLOTS;
     npu_intern_entry *e = &table->entries[slot];
-    while (e->number && !is_same(e, kind, text, bytes)) {
+    while (e->number && !is_same(table, e, kind, text, bytes)) {
         slot = (slot + 1) % NPU_INTERN_SLOTS;
         e = &table->entries[slot];
     }
     *is_new = !e->number;
     if (*is_new) {
-        memcpy(e->text, text, bytes);
-        e->bytes = (uint16_t)bytes;
-        e->kind = (uint16_t)kind;
-        e->number = ++table->n;
+        memcpy(table->texts + table->used, text, bytes);
+        *e = (npu_intern_entry){(uint16_t)table->used, (uint16_t)bytes, (uint16_t)kind, (uint16_t)++table->n};
+        table->used += bytes;
     }
     return e->number;
 }

@@ -197,7 +197,7 @@ void npu_perfetto_event(npu_perfetto_sequence *s, FILE *out, npu_perfetto_type t
     event e;
     e.texts = &s->texts;
     e.body.used = e.body.depth = 0;
-    if (!s->started || time < s->last || s->texts.n + TEXTS > NPU_INTERN_MOST) start(s, time, out);
+    if (!s->started || time < s->last || !npu_intern_fits(&s->texts, TEXTS)) start(s, time, out);
     start_packet(&e.packet, s->track, STATE_NEEDED);
     number(&e.packet, PACKET_TIMESTAMP, time - s->last);
     s->last = time;

@@ -99,9 +99,31 @@ static void texts_have_numbers(void **state) {
     assert_int_equal(npu_intern_length(""), 0);
 }
 
+/* Of the longest texts fewer fit than of numbers; what is in the table stays as it is. */
+static void long_texts_fit_or_not(void **state) {
+    (void)state;
+    npu_intern *table = calloc(1, sizeof *table);
+    char text[NPU_INTERN_TEXT + 1];
+    bool is_new;
+    uint32_t n = 0;
+    assert_non_null(table);
+    for (; npu_intern_fits(table, 1); n++) {
+        snprintf(text, sizeof text, "%0*u", NPU_INTERN_TEXT, n);
+        assert_int_equal(npu_intern_number(table, 1, text, &is_new), n + 1);
+    }
+    assert_int_equal(n, NPU_INTERN_ROOM / NPU_INTERN_TEXT);
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(text, sizeof text, "%0*u", NPU_INTERN_TEXT, i);
+        assert_int_equal(npu_intern_number(table, 1, text, &is_new), i + 1);
+        assert_false(is_new);
+    }
+    assert_true(sizeof *table < 64 << 10); /* every track has one */
+    free(table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_reason_is_that_of_the_write),
                                        cmocka_unit_test(nothing_is_opened_before_the_start),
-                                       cmocka_unit_test(texts_have_numbers)};
+                                       cmocka_unit_test(texts_have_numbers), cmocka_unit_test(long_texts_fit_or_not)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
