@@ -52,7 +52,8 @@ typedef struct npu_context_params {
     uint64_t cache_limit_bytes; /* of all packed weights there, those used last are kept; 0 = 8 GiB */
     const char *plan_path;      /* a plan file to obey; NULL = derive one */
     const char *const *emu;     /* "key=value" settings of an emulated device, NULL-terminated */
-    double timeout_s;           /* how long one submit may take on a device; 0 = its driver's: 5, emulated ones more */
+    double timeout_s;           /* seconds one submit may take on a device, at most 1e6; 0 = its driver's: 5, emulated
+                                 * ones more */
     bool no_fallback;           /* refuse a plan that leaves an op to the CPU */
     bool no_wait;               /* another process holds the device: fail at once instead of waiting */
     const char *trace_path; /* write there which op ran when, on the host and on the device, for ui.perfetto.dev; the

@@ -265,6 +265,9 @@ static void parameters_are_checked(void **state) {
     refused(f->model, (npu_context_params){.n_seq = 1 << 20}, NPU_INVALID, "context.n_seq");
     refused(f->model, (npu_context_params){.prefill_rows = 1 << 20}, NPU_INVALID, "context.prefill_rows");
     refused(f->model, (npu_context_params){.mode = (npu_mode)7}, NPU_INVALID, "context.mode");
+    static const double no_times[] = {INFINITY, -INFINITY, NAN, -1, 1000001, 1e300};
+    for (size_t i = 0; i < sizeof no_times / sizeof no_times[0]; i++)
+        refused(f->model, (npu_context_params){.timeout_s = no_times[i]}, NPU_INVALID, "context.timeout");
     refused(f->model, (npu_context_params){.npu_target = "no-such"}, NPU_REFUSED, "target.unknown");
     refused(f->model, (npu_context_params){.plan_path = "/no/such/plan"}, NPU_IO, "plan.open");
     npu_memory need;

@@ -6,7 +6,14 @@
 #include "api/api.h"
 #include "model/arch.h"
 
-enum { DEFAULT_CTX = 4096, DECODE_ROWS = 16, PREFILL_ROWS = 128, MAX_SEQ = 1 << 16, LOGITS_PART = 32 };
+enum {
+    DEFAULT_CTX = 4096,
+    DECODE_ROWS = 16,
+    PREFILL_ROWS = 128,
+    MAX_SEQ = 1 << 16,
+    LOGITS_PART = 32,
+    MAX_TIMEOUT_S = 1000000
+};
 
 npu_target_params npu__api_target_params(const npu_context_params *p) {
     return (npu_target_params){.logger = p->logger,
@@ -27,6 +34,9 @@ npu_status npu__api_caps(const npu_context_params *p, const char *arch, const np
     npu_target_params target_params = npu__api_target_params(p);
     target_params.arch = arch;
     *target = NULL;
+    if (!(p->timeout_s >= 0 && p->timeout_s <= MAX_TIMEOUT_S)) /* or not a number */
+        return npu_fail(err, NPU_INVALID, "context.timeout", "a time-out of %g s: 0 to %d", p->timeout_s,
+                        MAX_TIMEOUT_S);
     if (!p->npu_target) return npu_target_host.probe(&target_params, caps, err);
     NPU_TRY(npu_target_find(p->npu_target, target, err));
     if ((p->npu_devices || p->split) && !(*target)->has_devices)

@@ -11,4 +11,8 @@ static inline uint64_t npu_clock_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+static inline uint64_t npu_clock_us(void) {
+    return npu_clock_ns() / 1000;
+}
+
 #endif

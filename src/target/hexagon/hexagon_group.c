@@ -169,6 +169,10 @@ npu_status npu_hex_group_passing(npu_hex_target *t, uint64_t image_id, uint64_t 
     return NPU_OK;
 }
 
+void npu_hex_group_drop_passing(uint64_t image_id, npu_hex_buffer *b) {
+    if (image_id) npu_hex_buffer_free(b);
+}
+
 uint32_t npu_hex_group_device(const npu_hex_target *t, unsigned layer) {
     if (layer == NPU_NO_LAYER) return UINT32_MAX;
     return t->n_layers > layer ? t->layer_device[layer] : 0;

@@ -12,10 +12,6 @@
 
 enum { LOOK_US = 5000, GRACE_US = 100000, PIECE_ROWS = 16 };
 
-static uint64_t now_us(void) {
-    return npu_clock_ns() / 1000;
-}
-
 static npu_fence *fence_of(const npu_hex_target *t, uint32_t device) {
     return (npu_fence *)(void *)t->fences->data + device;
 }
@@ -104,7 +100,7 @@ static void give_up(npu_hex_target *t) {
     bool done = false;
     for (uint32_t d = 0; d < t->set.n; d++)
         if (g->last[d]) let_go(t, d, NPU_WIRE_PEER_LOST);
-    for (uint64_t until = now_us() + GRACE_US; !done && now_us() < until;) done = look(t);
+    for (uint64_t until = npu_clock_us() + GRACE_US; !done && npu_clock_us() < until;) done = look(t);
     for (uint32_t d = 0; d < t->set.n; d++) {
         npu_error here = {0};
         if (!g->last[d]) continue;
@@ -125,7 +121,7 @@ static npu_status make_room(npu_hex_target *t, uint32_t device) {
     npu_hex_group *g = &t->group;
     while (g->last[device] && g->last[device] - g->first[device] + 1 >= NPU_HEX_DEPTH) {
         (void)look(t);
-        if (now_us() >= g->until_us) give_up(t);
+        if (npu_clock_us() >= g->until_us) give_up(t);
     }
     return g->result.status;
 }
@@ -181,18 +177,30 @@ static npu_status send_layers(npu_hex_target *t, const npu_hex_image *images, ui
     return NPU_OK;
 }
 
+/* The device's next image from |i| on, or |n|. */
+static uint32_t find_image(const npu_hex_image *images, uint32_t n, uint32_t i, uint32_t device) {
+    while (i < n && images[i].device != device) i++;
+    return i;
+}
+
 /* Every device gets its parts of the batch, numbered from the same fence; parts in turn, so that no device waits for
- * one whose part was not sent yet. */
+ * one whose part was not sent yet. When no more are sent, those who have theirs may wait for any device that does not
+ * have all of its own. */
 static npu_status send_rows(npu_hex_target *t, const npu_hex_image *images, uint32_t n, const npu_step *step) {
-    uint32_t next[NPU_HEX_DEVICES] = {0};
-    for (uint32_t sent = 0; sent < n;)
-        for (uint32_t d = 0; d < t->set.n; d++) {
-            while (next[d] < n && images[next[d]].device != d) next[d]++;
+    uint32_t next[NPU_HEX_DEVICES] = {0}, sent = 0;
+    npu_status status = NPU_OK;
+    while (sent < n && status == NPU_OK)
+        for (uint32_t d = 0; d < t->set.n && status == NPU_OK; d++) {
+            next[d] = find_image(images, n, next[d], d);
             if (next[d] == n) continue;
-            NPU_TRY(send(t, &images[next[d]++], step, t->group.next));
+            status = send(t, &images[next[d]], step, t->group.next);
+            if (status != NPU_OK) continue;
+            next[d]++;
             sent++;
         }
-    return NPU_OK;
+    for (uint32_t d = 0; d < t->set.n && status != NPU_OK; d++)
+        if (find_image(images, n, next[d], d) < n && !t->group.last_word[d]) let_go(t, d, NPU_WIRE_PEER_LOST);
+    return status;
 }
 
 /* What fails after something was sent is known when that has come to its end. */
@@ -206,7 +214,7 @@ static void begin(npu_hex_target *t) {
     for (uint32_t d = 0; d < NPU_FENCE_SLOTS; d++)
         __atomic_store_n(&fence_of(t, d)->word, npu_fence_word(g->next, NPU_WIRE_OK), __ATOMIC_RELEASE);
     g->under_way = true;
-    g->until_us = now_us() + npu_hex_session_timeout_us(t->session);
+    g->until_us = npu_clock_us() + npu_hex_session_timeout_us(t->session);
 }
 
 npu_status npu_hex_group_submit(npu_hex_target *t, const npu_batch *batch, npu_event *event, npu_error *err) {
@@ -233,7 +241,7 @@ npu_status npu_hex_group_wait(npu_hex_target *t, uint64_t batch, npu_error *err)
         return npu_fail(err, NPU_INVALID, "hexagon.event", "batch %llu is not the last one", (unsigned long long)batch);
     if (g->under_way) {
         while (!look(t))
-            if (now_us() >= g->until_us) {
+            if (npu_clock_us() >= g->until_us) {
                 give_up(t);
                 break;
             }

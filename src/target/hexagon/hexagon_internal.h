@@ -144,6 +144,8 @@ npu_status npu_hex_group_spare(npu_hex_target *t, const npu_hex_buffer *of, npu_
  * the end; batches that are not kept share one. */
 npu_status npu_hex_group_passing(npu_hex_target *t, uint64_t image_id, uint64_t bytes, npu_hex_buffer **out,
                                  npu_error *err);
+/* Gives back |b|, NULL or that of a batch that was not lowered after all. */
+void npu_hex_group_drop_passing(uint64_t image_id, npu_hex_buffer *b);
 /* Frees what there is beside |of|, which is about to be freed: no batch under way may use it. */
 void npu_hex_group_forget(npu_hex_target *t, const npu_hex_buffer *of);
 /* The device that has a layer; NPU_NO_LAYER: UINT32_MAX, wherever its neighbours are. */

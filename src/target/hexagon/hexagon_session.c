@@ -15,10 +15,6 @@ enum {
     ECHO_LEAST_EMULATED_US = 2000000,
 };
 
-static uint64_t now_us(void) {
-    return npu_clock_ns() / 1000;
-}
-
 const npu_hw *npu_hex_session_hw(const npu_hex_session *s) {
     return &s->hw;
 }
@@ -203,7 +199,7 @@ static uint64_t echo_limit_us(const npu_hex_session *s) {
     uint64_t limit = NPU_GUARD(DRIVER_ECHO_TIMEOUT) ? s->timeout_us / 10 : UINT32_MAX,
              least = s->driver->emulated ? ECHO_LEAST_EMULATED_US : ECHO_LEAST_US;
     if (limit < least) limit = least;
-    return limit < UINT32_MAX ? limit : UINT32_MAX - 1; /* UINT32_MAX is for ever */
+    return limit;
 }
 
 static const npu_wire_request echo_request = {
@@ -211,18 +207,18 @@ static const npu_wire_request echo_request = {
 
 static void send_echo(npu_hex_session *s) {
     uint64_t limit = echo_limit_us(s);
-    s->echo_until_us = now_us() + limit;
+    s->echo_until_us = npu_clock_us() + limit;
     s->echo_sent = !s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof echo_request, (const uint8_t *)&echo_request,
-                                              (uint32_t)limit);
+                                              npu__hex_queue_us(limit));
 }
 
 /* One packet there and back shows that the queue works; it does not on some kernels. */
 static bool has_echo(npu_hex_session *s) {
     npu_wire_response a;
     uint32_t flags, buffers, bytes = 0;
-    uint64_t now = now_us(), left = s->echo_until_us > now ? s->echo_until_us - now : 0;
-    if (!s->echo_sent ||
-        s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a, (uint32_t)left))
+    uint64_t now = npu_clock_us(), left = s->echo_until_us > now ? s->echo_until_us - now : 0;
+    if (!s->echo_sent || s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a,
+                                                  npu__hex_queue_us(left)))
         return false;
     return bytes == sizeof a && a.magic == NPU_WIRE_MAGIC && a.kind == NPU_WIRE_ECHO &&
            a.sequence == echo_request.sequence && !a.code;

@@ -39,6 +39,12 @@ struct npu_hex_session {
 /* The session is lost, as |status| says, and its process ended: a library may ask every process before it gives memory
  * back, so that one that hangs would hold up what the others of a set do. Its buffers stay. */
 void npu__hex_lose(npu_hex_session *s, npu_status status);
+
+/* How long one call to a queue waits: at most 71 minutes of a longer time-out; UINT32_MAX would be for ever. */
+static inline uint32_t npu__hex_queue_us(uint64_t us) {
+    return us < UINT32_MAX ? (uint32_t)us : UINT32_MAX - 1;
+}
+
 /* Gives all buffers back to the library: only once nobody can write to them any more. */
 void npu__hex_release_buffers(npu_hex_session *s);
 

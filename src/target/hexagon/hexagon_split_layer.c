@@ -204,6 +204,7 @@ npu_status npu_hex_split_layers(npu_hex_target *t, const npu_batch *batch, npu_e
     if (status == NPU_OK && s.transit_bytes)
         status = npu_hex_group_passing(t, batch->image_id, s.transit_bytes, &s.transit, err);
     if (status == NPU_OK) status = write_runs(&s, err);
+    if (status != NPU_OK) npu_hex_group_drop_passing(batch->image_id, s.transit);
     free(s.device);
     free(s.values);
     return status;

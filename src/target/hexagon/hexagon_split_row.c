@@ -253,6 +253,7 @@ static npu_status split(npu_hex_target *t, const npu_batch *batch, bool *conflic
     npu_hex_hazards_free(&s.hazards);
     free(s.parting.values);
     *conflict = s.parting.conflict;
+    if (status != NPU_OK || *conflict) npu_hex_group_drop_passing(batch->image_id, s.sums);
     if (status == NPU_OK && !*conflict && s.parting.has_replicas) t->group.replicas = NPU_HEX_REPLICAS_USED;
     return status;
 }

@@ -6,10 +6,6 @@
 #include "target/hexagon/hexagon_session_internal.h"
 #include "wire/guard.h"
 
-static uint64_t now_us(void) {
-    return npu_clock_ns() / 1000;
-}
-
 static npu_status lose(npu_hex_session *s, npu_status status) {
     if (!NPU_GUARD(DRIVER_LOST)) return status;
     npu__hex_lose(s, status == NPU_TIMEOUT ? NPU_TIMEOUT : NPU_DEVICE_LOST);
@@ -66,9 +62,9 @@ static npu_status take_answer(npu_hex_session *s, const npu_wire_response *a, ui
 static npu_status read_answer(npu_hex_session *s, uint64_t until, npu_error *err) {
     npu_wire_response a = {0};
     uint32_t flags, buffers, bytes = 0;
-    uint64_t now = now_us(), left = until > now ? until - now : 0;
+    uint64_t now = npu_clock_us(), left = until > now ? until - now : 0;
     int result = s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a,
-                                          left > 1000000000 ? 1000000000 : (uint32_t)left);
+                                          npu__hex_queue_us(left));
     if (!result) return take_answer(s, &a, bytes, err);
     npu_status status = npu_hex_status(result);
     if (status == NPU_TIMEOUT) return status;
@@ -86,6 +82,7 @@ npu_status npu_hex_give_up(npu_hex_session *s, npu_error *err) {
 /* Reads one answer; the end of patience is the end of the session. */
 static npu_status need_answer(npu_hex_session *s, uint64_t until, npu_error *err) {
     npu_status status = read_answer(s, until, err);
+    while (status == NPU_TIMEOUT && npu_clock_us() < until) status = read_answer(s, until, err);
     return status == NPU_TIMEOUT ? npu_hex_give_up(s, err) : status;
 }
 
@@ -98,8 +95,8 @@ static npu_status fail_sending(npu_hex_session *s, int result, const char *doing
 
 static npu_status send(npu_hex_session *s, const npu_wire_request *r, npu_error *err) {
     if (s->queue) {
-        int result =
-            s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof *r, (const uint8_t *)r, (uint32_t)s->timeout_us);
+        int result = s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof *r, (const uint8_t *)r,
+                                               npu__hex_queue_us(s->timeout_us));
         return result ? fail_sending(s, result, "sending a batch", err) : NPU_OK;
     }
     npu_wire_response a = {0};
@@ -110,7 +107,7 @@ static npu_status send(npu_hex_session *s, const npu_wire_request *r, npu_error 
 npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t *sequence, npu_error *err) {
     if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
     while (s->sent - s->answered >= NPU_HEX_DEPTH && NPU_GUARD(DRIVER_DEPTH))
-        NPU_TRY(need_answer(s, now_us() + s->timeout_us, err));
+        NPU_TRY(need_answer(s, npu_clock_us() + s->timeout_us, err));
     npu_wire_request r = {.magic = NPU_WIRE_MAGIC,
                           .version = NPU_WIRE_VERSION,
                           .kind = NPU_WIRE_BATCH,
@@ -139,7 +136,7 @@ npu_status npu_hex_wait(npu_hex_session *s, uint64_t sequence, npu_error *err) {
     if (sequence > s->sent || !sequence)
         return npu_fail(err, NPU_INVALID, "hexagon.event", "no batch %llu was sent", (unsigned long long)sequence);
     if (s->answered < sequence && s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
-    for (uint64_t until = now_us() + s->timeout_us; s->answered < sequence;) NPU_TRY(need_answer(s, until, err));
+    for (uint64_t until = npu_clock_us() + s->timeout_us; s->answered < sequence;) NPU_TRY(need_answer(s, until, err));
     uint32_t code;
     return npu_hex_result(s, sequence, &code, err);
 }
@@ -148,7 +145,7 @@ npu_status npu_hex_look(npu_hex_session *s, uint64_t sequence, uint64_t us, bool
     npu_status status = NPU_OK;
     *done = s->answered >= sequence;
     if (!*done && s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
-    for (uint64_t until = now_us() + us; !*done && status == NPU_OK; *done = s->answered >= sequence)
+    for (uint64_t until = npu_clock_us() + us; !*done && status == NPU_OK; *done = s->answered >= sequence)
         status = read_answer(s, until, err);
     return status == NPU_TIMEOUT ? NPU_OK : status;
 }
