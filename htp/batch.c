@@ -92,7 +92,7 @@ static uint32_t run_op(htp_session *s, const npu_wire_image *image, const npu_op
     htp_op_find(op->code)(&o);
     if (HTP_TRACED(trace)) htp_trace_add(trace, NPU_TRACE_OP, begin, 0);
     for (unsigned i = 0; i < s->hw.threads; i++)
-        if (s->dma[i].failed) o.code = NPU_WIRE_DMA_FAILED;
+        if (s->dma[i].failed) o.code = NPU_WIRE_DMA_FAILED, o.index = i;
     *index = o.index;
     return o.code;
 }

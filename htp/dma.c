@@ -38,7 +38,7 @@ static void wait_done(htp_dma *q, uint32_t n) {
             continue;
         }
         if (HTP_TRACED(q->trace) && !begin) begin = htp_trace_time();
-        if ((htp_machine_dmpoll() & 3) == 2) q->failed = 1;
+        if ((htp_machine_dmpoll() & 3) == 2 && NPU_GUARD(DMA_STATUS)) q->failed = 1;
     }
     if (begin) htp_trace_add(q->trace, NPU_TRACE_DMA_WAIT, begin, 0);
 }

@@ -251,6 +251,8 @@ def faults(tool, runs, folder):
         action = rng.choice(["die", "hang", "exit"])
         if point == "HAP_mmap":
             action = rng.choice(["die", "hang", "code:0xffffffff"])
+        if point == "dma":
+            action = rng.choice(["die", "hang", "exit", "short", "code:7"])
         at = rng.randrange(1, {"op": 400, "fence": 24, "dma": 1500, "HAP_mmap": 6}.get(point, 16))
         fault = f"fault=dsp{domain(PLACES[dead])}:{point}@{at}={action}"
         done = subprocess.run([tool, path, "hexagon", "sim", "0.2", "any", "", "cdsps=2", fault, "--", "cdsps=2", "fault=off"],

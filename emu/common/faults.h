@@ -7,7 +7,9 @@
 //   exit          the NPU process ends by itself
 //   restart       the whole DSP restarts: every session of it ends
 // Most host calls name no process: die, exit and restart at one end the sessions of every DSP.
-//   short         (name dma) only the first half of the bytes moves; short:N (XDNA, name cmd) only N rows
+//   short         (name dma) the engine stops with a bus error after half of the bytes, the done bit clear; code:N
+//   there:
+//                 before the first byte, with syndrome N. short:N (XDNA, name cmd): only N rows come
 // "dsp:name" counts calls in the NPU process, "dspN:name" only in that of effective domain N; others are host calls.
 // "dsp:event.name" counts those of an event whose name only the program knows: whether there is one is not checked.
 #ifndef EMU_COMMON_FAULTS_H

@@ -114,6 +114,27 @@ static void killed_at_random(void **state) {
     }
 }
 
+/* An engine that stops before, in or after some transfer of an op is a lost device by its own name: no result of half
+ * the data, and no time-out, whichever transfer it is and however many are behind it. */
+static void engine_stops(void **state) {
+    (void)state;
+    static const char *const actions[] = {"short", "code:8"};
+    static const char *const strict[] = {"strict=0", "strict=1"};
+    const char *const off[] = {"fault=off", "strict=0", NULL};
+    npu_error err;
+    for (unsigned i = 0; i < 14; i++) {
+        static const unsigned at[] = {1, 2, 3, 8, 15, 31, 100};
+        char setting[64];
+        snprintf(setting, sizeof setting, "fault=dsp:dma@%u=%s", at[i / 2], actions[i % 2]);
+        const char *const emu[] = {setting, strict[i / 2 % 2], NULL};
+        npu_status status = session(emu, 10, 8, &err);
+        if (status != NPU_DEVICE_LOST || strcmp(err.code, "htp.dma_failed") != 0 || !strstr(err.text, "op 0"))
+            fail_msg("%s, %s: %s (%s) [%s]", emu[0], emu[1], npu_status_name(status), err.text, err.code);
+        status = session(off, 60, 8, &err);
+        if (status != NPU_OK) fail_msg("after %s: %s", setting, err.text);
+    }
+}
+
 /* Every code that FastRPC is known to give, raised by the host's library and by the DSP, is decoded by name. */
 static void codes_have_names(void **state) {
     (void)state;
@@ -166,6 +187,7 @@ static void settings(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_at_random),
+        cmocka_unit_test(engine_stops),
         cmocka_unit_test(codes_have_names),
         cmocka_unit_test(settings),
     };

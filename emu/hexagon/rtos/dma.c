@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum syndrome { SYNDROME_ALIGNMENT = 1, SYNDROME_TYPE = 2, SYNDROME_ADDRESS = 3, SYNDROME_ROI = 6 };
+enum syndrome { SYNDROME_ALIGNMENT = 1, SYNDROME_TYPE = 2, SYNDROME_ADDRESS = 3, SYNDROME_ROI = 6, SYNDROME_BUS = 7 };
 
 #define DONE      0x80000000u
 #define TYPE_0    0
@@ -46,6 +46,15 @@ static const char *strict_kind(enum syndrome syndrome) {
     }
 }
 
+// The engine stops at |descriptor|, whose done bit stays clear, and runs none of those behind it.
+static void stop(uint32_t *descriptor, uint32_t syndrome, uint64_t where) {
+    engine.state = NPU_EMU_DM0_ERROR;
+    engine.dm4 = 1u | syndrome << 8;
+    engine.dm5 = (uint32_t)where;
+    engine.next = NULL;
+    engine.last = descriptor;
+}
+
 static void fail(uint32_t *descriptor, enum syndrome syndrome, uint64_t where, const char *what) {
     emu_count(EMU_COUNT_DMA_FAULTS, 1);
     if (emu_strict_dma())
@@ -54,11 +63,7 @@ static void fail(uint32_t *descriptor, enum syndrome syndrome, uint64_t where, c
                           descriptor[5], descriptor[6]);
     emu_loud("dma: %s at %#llx, descriptor %p: %08x %08x %08x %08x", what, (unsigned long long)where,
              (void *)descriptor, descriptor[0], descriptor[1], descriptor[2], descriptor[3]);
-    engine.state = NPU_EMU_DM0_ERROR;
-    engine.dm4 = 1u | (uint32_t)syndrome << 8;
-    engine.dm5 = (uint32_t)where;
-    engine.next = NULL;
-    engine.last = descriptor;
+    stop(descriptor, syndrome, where);
 }
 
 // Memory of the program's own: not in the window, but there.
@@ -170,19 +175,25 @@ static const char *check(const struct emu_move *m, enum syndrome *syndrome, uint
 }
 
 static int run_moves(const struct emu_move *m) {
-    int64_t value;
-    uint64_t rows = m->rows, bytes = m->row_bytes;
-    if (emu_dsp_fault("dma", &value) == EMU_FAULT_SHORT) {
-        if (rows > 1)
-            rows /= 2;
-        else
-            bytes /= 2;
-    }
-    for (uint64_t row = 0; row < rows; row++)
-        if (move_row(m->dst + row * m->dst_stride, m->src + row * m->src_stride, bytes)) return -1;
+    for (uint64_t row = 0; row < m->rows; row++)
+        if (move_row(m->dst + row * m->dst_stride, m->src + row * m->src_stride, m->row_bytes)) return -1;
     emu_count(EMU_COUNT_DMA_DESCRIPTORS, 1);
-    emu_count(EMU_COUNT_DMA_BYTES, rows * bytes);
+    emu_count(EMU_COUNT_DMA_BYTES, m->rows * m->row_bytes);
     return 0;
+}
+
+// A fault on request at |descriptor|: true when the bus failed, after the first half ("short") or at once ("code:").
+static bool is_cut(uint32_t *descriptor, struct emu_move m) {
+    int64_t value = 0;
+    enum emu_fault_action action = emu_dsp_fault("dma", &value);
+    if (action != EMU_FAULT_SHORT && action != EMU_FAULT_CODE) return false;
+    if (action == EMU_FAULT_SHORT) {
+        *(m.rows > 1 ? &m.rows : &m.row_bytes) /= 2;
+        run_moves(&m);
+    }
+    if (emu_strict_dma()) emu_strict_dma_stopped();
+    stop(descriptor, action == EMU_FAULT_CODE ? (uint32_t)value & 0xFF : SYNDROME_BUS, m.src);
+    return true;
 }
 
 static void step(void) {
@@ -203,6 +214,7 @@ static void step(void) {
     }
     wrong = decode(d, &m, &syndrome);
     if (!wrong) wrong = check(&m, &syndrome, &where);
+    if (!wrong && is_cut(d, m)) return;
     if (!wrong && run_moves(&m)) {
         syndrome = SYNDROME_ADDRESS;
         wrong = "extended address is not mapped";
@@ -252,9 +264,10 @@ EMU_API void npu_emu_dmstart(void *next) {
     start(next);
 }
 
-// A running engine meets |next| by the word written into |tail|; an idle one starts with it.
+// A running engine meets |next| by the word written into |tail|; an idle one starts with it, a stopped one never runs
+// it.
 EMU_API void npu_emu_dmlink(void *tail, void *next) {
-    if (emu_strict_dma()) note(next);
+    if (emu_strict_dma() && engine.state != NPU_EMU_DM0_ERROR) note(next);
     if (tail) *(volatile uint32_t *)tail = (uint32_t)(uintptr_t)next;
     if (engine.state == NPU_EMU_DM0_IDLE) start(next);
     if (emu_strict_dma()) look(emu_strict_dma_quantum());

@@ -26,9 +26,9 @@ static inline void emu_count(enum emu_counter counter, uint64_t n) {
 // Tells on stderr what a device would answer with corruption or a hang.
 void emu_loud(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// A fault on request for the call |name|: true and *code when it must return at once. EMU_FAULT_SHORT is returned
-// through emu_dsp_fault only.
+// Meets a fault on request for the call |name|: true and *code when it must return at once.
 bool emu_dsp_meet(const char *name, int *code);
+// The same for the caller to act on EMU_FAULT_CODE (*value) and EMU_FAULT_SHORT; it has met every other action.
 enum emu_fault_action emu_dsp_fault(const char *name, int64_t *value);
 
 // --- memory below 4 GiB (lowmem.c) ---

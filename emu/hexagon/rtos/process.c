@@ -31,7 +31,7 @@ void emu_loud(const char *format, ...) {
     fprintf(stderr, "npu-emu[dsp %u]: %s\n", emu_block ? emu_block->effective_domain : 0, text);
 }
 
-enum emu_fault_action emu_dsp_fault(const char *name, int64_t *value) {
+static enum emu_fault_action meet(const char *name, int64_t *value) {
     uint32_t turn = atomic_load(&emu_block->fault_turn);
     enum emu_fault_action action = EMU_FAULT_NONE;
     pthread_mutex_lock(&faults.lock);
@@ -57,29 +57,34 @@ void emu_process_end(enum emu_exit_kind kind) {
     for (;;) pause();
 }
 
-bool emu_dsp_meet(const char *name, int *code) {
-    int64_t value = 0;
-    switch (emu_dsp_fault(name, &value)) {
-    case EMU_FAULT_CODE:
-        *code = (int)value;
-        return true;
+enum emu_fault_action emu_dsp_fault(const char *name, int64_t *value) {
+    enum emu_fault_action action = meet(name, value);
+    switch (action) {
     case EMU_FAULT_DELAY:
-        usleep((useconds_t)value);
-        return false;
+        usleep((useconds_t)*value);
+        break;
     case EMU_FAULT_HANG:
         for (;;) pause();
     case EMU_FAULT_DIE:
         emu_process_end(EMU_EXIT_UNKNOWN);
-        return false;
+        break;
     case EMU_FAULT_EXIT:
         emu_process_end(EMU_EXIT_ASKED);
-        return false;
+        break;
     case EMU_FAULT_RESTART:
         emu_process_end(EMU_EXIT_RESTART);
-        return false;
+        break;
     default:
-        return false;
+        break;
     }
+    return action;
+}
+
+bool emu_dsp_meet(const char *name, int *code) {
+    int64_t value = 0;
+    if (emu_dsp_fault(name, &value) != EMU_FAULT_CODE) return false;
+    *code = (int)value;
+    return true;
 }
 
 static int load(struct emu_control *message) {

@@ -121,6 +121,10 @@ void emu_strict_dma_seen(const void *address) {
     for (; i != UINT32_MAX; i--) drop_first(q);
 }
 
+void emu_strict_dma_stopped(void) {
+    while (mine && mine->count) drop_first(mine);
+}
+
 void emu_strict_dma_waited(void) {
     while (mine && mine->count && at(mine, 0)->done) drop_first(mine);
 }

@@ -74,6 +74,7 @@ static inline void emu_strict_dma_linked(uint32_t *descriptor, const struct emu_
 static inline void emu_strict_dma_done(uint32_t *descriptor) {
     (void)descriptor;
 }
+static inline void emu_strict_dma_stopped(void) {}
 static inline void emu_strict_dma_waited(void) {}
 static inline unsigned emu_strict_dma_quantum(void) {
     return 0;
@@ -158,6 +159,8 @@ void emu_strict_dma_linked(uint32_t *descriptor, const struct emu_move *m);
 void emu_strict_dma_done(uint32_t *descriptor);
 // The program saw the word at |address|: the done bit of a descriptor?
 void emu_strict_dma_seen(const void *address);
+// The thread's engine stopped by a fault on request: its transfers won't end, and that is not the program's doing.
+void emu_strict_dma_stopped(void);
 void emu_strict_dma_waited(void);
 unsigned emu_strict_dma_quantum(void);
 void emu_strict_dma_pushed(uint32_t depth);
