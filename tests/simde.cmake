@@ -1,5 +1,5 @@
 # The kernels for x86 instruction sets that this machine may lack, built a second time on top of SIMDe for AVX2
-# (tests/simde/immintrin.h), and linked into the tests of kernels and into the program. In them the machine has every
+# (tests/simde/immintrin.h), and linked into the tests of kernels. In them the machine has every
 # level; what each computes is compared with the reference as where the machine has it.
 if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" OR NPU_SANITIZE)
   return()

@@ -226,10 +226,24 @@ bool npu_cache_dir_is_folder(const char *path) {
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Opens it, for its lock. False: another process has one that excludes |operation|; |*fd| may be -1 all the same. */
+/* A part that can't be locked, on a file system without locks or without file handles left, is its writer's this long.
+ */
+enum { WRITING_S = 60 };
+
+static bool is_young_part(const char *path) {
+    struct stat st;
+    const char *file = strrchr(path, '/');
+    return file && !strncmp(file + 1, PART, sizeof PART - 1) && lstat(path, &st) == 0 &&
+           time(NULL) - st.st_mtim.tv_sec < WRITING_S;
+}
+
+/* Opens it, for its lock. False: another process has one that excludes |operation|, or may have; |*fd| may be -1 all
+ * the same. */
 static bool lock(const char *path, int operation, int *fd) {
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    return *fd < 0 || flock(*fd, operation | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    if (*fd >= 0 && flock(*fd, operation | LOCK_NB) == 0) return true;
+    if (*fd >= 0 && errno == EWOULDBLOCK) return false;
+    return !is_young_part(path);
 }
 
 bool npu_cache_dir_in_use(const char *dir, const char *file) {

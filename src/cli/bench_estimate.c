@@ -97,8 +97,8 @@ static int print_json(const npu_plan *p, double speed[SPLITS][NPUS]) {
     json_t *list = json_array();
     for (unsigned n = 1; n <= NPUS; n++) {
         json_t *row = json_pack("{s:i}", "npus", (int)n);
-        for (int by = 0; by < SPLITS; by++) json_object_set_new(row, keys[by], json_real(speed[by][n - 1]));
-        json_array_append_new(list, row);
+        for (int by = 0; by < SPLITS; by++) cli_json_set(&row, keys[by], json_real(speed[by][n - 1]));
+        cli_json_add(&list, row);
     }
     return cli_print_json(json_pack("{s:b, s:s, s:o}", "is_estimate", 1, "plan", p->hash, "decode", list),
                           JSON_INDENT(1));

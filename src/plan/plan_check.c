@@ -49,7 +49,7 @@ npu_status npu_plan_check_caps(const npu_plan *a, const char *target, const npu_
         {"vtcm_bytes", want->vtcm_bytes, have->vtcm_bytes},
         {"window_bytes", want->window_bytes, have->window_bytes},
         {"max_buffer_bytes", want->max_buffer_bytes, have->max_buffer_bytes},
-        {"slots", want->slots, have->slots},
+        {"slots", want->slots, have->slots ? have->slots : UINT32_MAX},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].have < rows[i].want)

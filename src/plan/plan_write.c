@@ -23,8 +23,9 @@ static json_t *caps_body(const npu_caps *c) {
         c->bit_exact, "arch", (json_int_t)c->hw.arch, "threads", (json_int_t)c->hw.threads, "vtcm_bytes",
         (json_int_t)c->hw.vtcm_bytes, "hmx", (json_int_t)c->hw.hmx, "window_bytes", (json_int_t)c->hw.window_bytes,
         "max_buffer_bytes", (json_int_t)c->hw.max_buffer_bytes, "line_bytes", (json_int_t)c->hw.line_bytes);
-    if (body && c->hw.slots) json_object_set_new(body, "slots", json_integer(c->hw.slots));
-    return body;
+    if (!c->hw.slots || json_object_set_new(body, "slots", json_integer(c->hw.slots)) == 0) return body;
+    json_decref(body);
+    return NULL;
 }
 
 static json_t *number_list(const uint32_t *values, unsigned n) {

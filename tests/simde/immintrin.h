@@ -1,5 +1,5 @@
 /* Stands before the compiler's <immintrin.h> where kernels are built a second time for a machine without their
- * instructions (cmake/simde.cmake): AVX2 and FMA are the machine's, AVX-512 is SIMDe's, and what SIMDe lacks is here,
+ * instructions (tests/simde.cmake): AVX2 and FMA are the machine's, AVX-512 is SIMDe's, and what SIMDe lacks is here,
  * as Intel's manual has it. An intrinsic that neither has does not compile. Tiles are in tiles.h.
  */
 #ifndef NPU_TESTS_SIMDE_IMMINTRIN_H

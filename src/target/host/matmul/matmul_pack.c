@@ -11,7 +11,7 @@ typedef struct run {
     uint8_t at, bytes;
 } run;
 
-enum { MAX_RUNS = 2, MAX_UNIT = 256 };
+enum { MAX_RUNS = 2, MAX_RECODED = 210 };
 
 /* The order in which the kernels read a unit: a stream of ascending addresses is what makes a machine read ahead. */
 static const run runs[NPU_TYPE_LIMIT][MAX_RUNS] = {
@@ -91,7 +91,7 @@ static void pack(const npu_tensor *w, const uint8_t *data, uint64_t first, uint6
         uint32_t count = w->ne[1] - n < NPU_MM_PACK_ROWS ? (uint32_t)(w->ne[1] - n) : NPU_MM_PACK_ROWS;
         for (uint32_t j = 0; j < count; j++) rows[j] = data + (n + j) * w->nb[1];
         for (uint64_t at = 0; at < row_bytes; at += f->block_bytes) {
-            uint8_t units[NPU_MM_PACK_ROWS][MAX_UNIT];
+            uint8_t units[NPU_MM_PACK_ROWS][MAX_RECODED];
             const uint8_t *fresh[NPU_MM_PACK_ROWS];
             for (uint32_t j = 0; recoded[w->type] && j < count; j++) {
                 recoded[w->type](rows[j] + at, units[j]);

@@ -1,4 +1,4 @@
-/* Weights of LANES rows as vectors: one pair of functions a format family.
+/* Weights of LANES rows as vectors: three functions a format family.
  *
  * A *unit* is the least number of 32-value blocks that a format stores together (1 or 8). |head| reads what belongs to
  * the unit, |scales| gives the scales and minima of block |b| of it, whose lanes are the rows, and |code| one of the
@@ -26,7 +26,8 @@ typedef struct wblock {
     vi sc, mn;   /* int16 pairs */
 } wblock;
 
-/* What |head| keeps for |scales|: transposed raw words; and |code| for later ones, unless rows are packed. */
+/* What |head| keeps for |scales|: transposed raw words; and, where rows are not packed, what one call of |code| keeps
+ * for later ones. */
 typedef struct wunit {
     int quads; /* the order; a constant to the compiler */
     vi low[16], high[8];

@@ -74,8 +74,10 @@ NPU_INLINE void dot_rows(const attn_tile *t, uint32_t row, int n, int halves) {
         for (int v = 0; v < BLOCK_VECTORS; v++) vf_store(t->p + (row + (uint32_t)r) * BLOCK + v * VW, s[r][v]);
 }
 
-/* Rows at once hide the latency of the sums and share the keys' conversion: as evenly as can be, so never one of them
- * behind VROWS others. */
+_Static_assert(VROWS <= 4, "dot_all takes apart what is less than VROWS by hand");
+
+/* Rows at once hide the latency of the sums and share the keys' conversion: as evenly as can be, so of VROWS + 1 not
+ * one is left alone where VROWS is more than 2. */
 NPU_INLINE void dot_all(const attn_tile *t, int halves) {
     for (uint32_t row = 0, n; row < t->n_rows; row += n) {
         uint32_t left = t->n_rows - row;
