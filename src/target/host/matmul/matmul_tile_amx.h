@@ -33,7 +33,7 @@ NPU_INLINE void configure(wkind kind, uint32_t rest) {
         c.row_bytes[i] = (uint16_t)(i == 4 || i == 5 ? bytes : 64);
         c.rows[i] = (uint8_t)(i >= 6 ? bytes / 4 : of_rest && rest ? (int)rest : TILE_ROWS);
     }
-    _tile_loadconfig(&c);
+    load_tile_config(&c);
 }
 
 /* The integer sums of the block |r| with the activation rows from |a| on. */

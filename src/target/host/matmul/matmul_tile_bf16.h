@@ -69,7 +69,7 @@ static void shape_tiles(uint32_t first, uint32_t second) {
         c.row_bytes[i] = 64;
         c.rows[i] = (uint8_t)(i >= 6 ? PAIRS : i == 2 || i == 3 || i == 5 ? second : first);
     }
-    _tile_loadconfig(&c);
+    load_tile_config(&c);
 }
 
 /* Adds |columns| rows of sums to those of the results. */

@@ -11,7 +11,7 @@ static void set_up(void) {
         c.row_bytes[i] = 64;
         c.rows[i] = 16;
     }
-    _tile_loadconfig(&c);
+    load_tile_config(&c);
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);

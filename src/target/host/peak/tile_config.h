@@ -2,6 +2,7 @@
 #ifndef NPU_HOST_TILE_CONFIG_H
 #define NPU_HOST_TILE_CONFIG_H
 
+#include <immintrin.h>
 #include <stdint.h>
 
 /* The layout that LDTILECFG reads. */
@@ -12,5 +13,12 @@ typedef struct tile_config {
 } tile_config;
 
 _Static_assert(sizeof(tile_config) == 64, "as the instruction reads it");
+
+/* gcc's intrinsic says that it reads eight bytes of the 64: the others are held to be written by the empty statement.
+ */
+static inline void load_tile_config(const tile_config *c) {
+    __asm__ volatile("" ::"r"(c) : "memory");
+    _tile_loadconfig(c);
+}
 
 #endif
