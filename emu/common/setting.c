@@ -20,7 +20,7 @@ bool emu_setting_number(const char *text, bool units, uint64_t least, uint64_t m
     return *number >= least && *number <= most;
 }
 
-static char refusal[160];
+static _Thread_local char refusal[EMU_REFUSAL_BYTES];
 
 void emu_setting_refuse(const char *format, ...) {
     va_list arguments;

@@ -223,9 +223,9 @@ static int set(const struct key *key, const char *value) {
 
 EMU_API int npu_emu_configure(const char *key, const char *value) {
     int result = AEE_EUNSUPPORTED;
+    emu_setting_refuse("%s", "");
     if (!key || !value) return AEE_EBADPARM;
     emu_lock();
-    emu_setting_refuse("%s", "");
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!strcmp(keys[i].name, key)) result = set(&keys[i], value);
     emu_unlock();
@@ -233,7 +233,7 @@ EMU_API int npu_emu_configure(const char *key, const char *value) {
 }
 
 void emu_tell(const char *format, ...) {
-    char text[160];
+    char text[EMU_REFUSAL_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);

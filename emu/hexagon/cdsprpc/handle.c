@@ -71,9 +71,9 @@ EMU_API int remote_handle64_open(const char *text, remote_handle64 *id) {
     struct emu_session *session;
     char path[EMU_PATH_BYTES];
     int result, code, found, refused;
+    emu_setting_refuse("%s", "");
     if (emu_meet("remote_handle64_open", &code)) return code;
     if (!text || !id) return AEE_EBADPARM;
-    emu_setting_refuse("%s", "");
     result = emu_uri_read(text, &uri);
     if (result) return result;
     emu_lock();

@@ -237,7 +237,7 @@ int emu_session_spawn(struct emu_session *session) {
     error = start.socket < 0 || start.block < 0 ? EMFILE : start_monitor(session, &start);
     if (start.block >= 0) close(start.block);
     if (error) {
-        emu_tell("can't start %s: %s", session->driver == EMU_DRIVER_QEMU ? start.qemu : start.loader, strerror(error));
+        emu_tell("%s: can't start %s", strerror(error), session->driver == EMU_DRIVER_QEMU ? start.qemu : start.loader);
     } else if (wait_ready(session) || emu_strict_start(session)) {
         stop_failed(session);
     } else {

@@ -13,8 +13,8 @@ extern "C" {
 typedef int npu_emu_configure_fn(const char *key, const char *value);
 
 // Why npu_emu_configure refused the last value, or remote_handle64_open could not start a program (which it also
-// prints, unless the key "quiet" is 1), one line; "" when there is no more to say than that. Static, until the next
-// call of these.
+// prints, unless the key "quiet" is 1), one line; "" when there is no more to say than that. Of the calling
+// thread, until its next call of these.
 typedef const char *npu_emu_refusal_fn(void);
 
 // One line per key, "key  values  default: what it does"; a static string that needs no freeing.

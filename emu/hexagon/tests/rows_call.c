@@ -235,6 +235,38 @@ static void faults(void) {
     kit_close(h);
 }
 
+static void *refuse_elsewhere(void *result) {
+    *(int *)result = lib.npu_emu_configure("fault", "dsp:HAP_nmap@3=die");
+    return NULL;
+}
+
+// Why something failed is of the thread that it failed for, and of its last call; a long path cuts no reason off.
+static void reasons(void) {
+    const char *key = kit_qemu ? "qemu" : "loader";
+    char path[800];
+    int elsewhere = 0;
+    pthread_t thread;
+    remote_handle64 h;
+    EQUAL(lib.npu_emu_configure("fault", "fastrpc_mnap=code:1"), AEE_EBADPARM);
+    EQUAL(pthread_create(&thread, NULL, refuse_elsewhere, &elsewhere), 0);
+    pthread_join(thread, NULL);
+    EQUAL(elsewhere, AEE_EBADPARM);
+    CHECK(strstr(lib.npu_emu_refusal(), "fastrpc_mnap"));
+    for (size_t i = 0; i < sizeof path; i++) path[i] = i % 8 ? 'x' : '/';
+    path[sizeof path - 1] = 0;
+    kit_set("fault", "remote_handle64_open@2=code:5");
+    kit_set(key, path);
+    CHECK(kit_try_open(0, &h));
+    CHECK(strstr(lib.npu_emu_refusal(), "No such file or directory"));
+    EQUAL(kit_try_open(0, &h), 5);
+    CHECK(!strcmp(lib.npu_emu_refusal(), ""));
+    kit_set("fault", "off");
+    snprintf(path, sizeof path, "%.*s/npu-emu-dsp", (int)(strrchr(kit_library_path, '/') - kit_library_path),
+             kit_library_path);
+    kit_set(key, kit_qemu ? "qemu-hexagon" : path);
+    kit_close(kit_open(0));
+}
+
 const struct row kit_rows_call[] = {{"one DSP process for each effective domain", one_process},
                                     {"the NPU process inherits no open files", inherits_nothing},
                                     {"invoke: data copied or mapped, results passed through", copies},
@@ -245,4 +277,5 @@ const struct row kit_rows_call[] = {{"one DSP process for each effective domain"
                                     {"GET_DSP_INFO and the latency request", dsp_info},
                                     {"remote_system_request", domains},
                                     {"faults on request", faults},
+                                    {"why something failed", reasons},
                                     {0}};

@@ -27,8 +27,8 @@ typedef const struct npu_emu_xdna_calls *npu_emu_xdna_calls_fn(void);
 // key, EINVAL for a value that the key doesn't take.
 typedef int npu_emu_xdna_configure_fn(const char *key, const char *value);
 
-// Why npu_emu_xdna_configure refused the last value, one line; "" when there is no more to say than that. Static, until
-// the next call of it.
+// Why npu_emu_xdna_configure refused the last value, one line; "" when there is no more to say than that. Of the
+// calling thread, until its next call of it.
 typedef const char *npu_emu_xdna_refusal_fn(void);
 
 // One line per key, "key  values  default: what it does"; a static string.

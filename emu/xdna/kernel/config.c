@@ -193,9 +193,9 @@ static int set(const struct key *key, const char *value) {
 
 EMU_API int npu_emu_xdna_configure(const char *key, const char *value) {
     int result = ENOENT;
+    emu_setting_refuse("%s", "");
     if (!key || !value) return EINVAL;
     emu_lock();
-    emu_setting_refuse("%s", "");
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!strcmp(keys[i].name, key)) result = set(&keys[i], value);
     emu_unlock();
