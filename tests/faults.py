@@ -248,7 +248,7 @@ def device_row(catalogue, row, place, tool):
     reference = [*device, *(word for setting in catalogue["recover"] for word in ("--emu", setting))] if same else []
     want = subprocess.run([*base, *reference, "-o", here], capture_output=True, check=True, timeout=SECONDS).stdout
     done = subprocess.run([*base, *device, *emu, "-o", out], capture_output=True, timeout=SECONDS)
-    check_end({"exit": EXITS.get(row["status"], 1), **row}, done.returncode, done.stderr, out)
+    check_end({"exit": EXITS.get(row["status"], 5), **row}, done.returncode, done.stderr, out)
     if row["status"] == "ok":
         check(done.stdout == want and out.read_bytes() == here.read_bytes(), "other bytes than without the fault")
     done = subprocess.run([tool, tiny, catalogue["target"], catalogue["driver"], timeout, row["status"], row.get("says", ""),

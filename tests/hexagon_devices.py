@@ -189,14 +189,19 @@ def transports(folder):
     """Devices that are invoked, because there is no packet queue: by layers they follow each other; what meets at barriers inside
     a batch is refused by name. And devices with one vector context, whose plan is theirs."""
     path = shared("refs/a/llama-tied-q4_1") / "model.gguf"
-    ids, plain = [1 + k * 7 % 90 for k in range(40)], ["--emu", "fault=dspqueue_create=code:14"]
+    ids, plain = [1 + k * 7 % 90 for k in range(40)], ["--emu", "fault=dspqueue_create=code:0x14"]
     want = logits(path, ids, 3, folder / "one", *HEXAGON)
     for options in (plain, ["--emu", "hvx=1"], ["--emu", "hvx=2"]):
         for n in (2, 3):
             assert logits(path, ids, 3, folder / "set", *HEXAGON, *options, *device_set(n, "layer")) == want, (options, n)
     assert logits(path, ids, 3, folder / "set", *HEXAGON, "--emu", "hvx=1", *device_set(2, "row")) == want
-    done = run_npu("logits", "-m", path, "--ids", "1", "-o", folder / "out", *HEXAGON, *plain, *device_set(2, "row"), check=False, text=True)
-    assert done.returncode == 3 and "hexagon.split_transport" in done.stderr, done
+    failing = ("HAP_compute_res_acquire", "HAP_compute_res_acquire_cached", "qurt_thread_create", "dspqueue_import", "dspqueue_read",
+               "dspqueue_write")
+    for code, why, options in [(3, "AEE_EUNSUPPORTED", plain)] + [(5, "AEE_E", ["--emu", f"fault=dsp11:{call}@1=code:2"])
+                                                                 for call in failing]:
+        done = run_npu("logits", "-m", path, "--ids", "1", "-o", folder / "out", *HEXAGON, *options, "--npu-devices", "0:0,0:1",
+                       "--split", "row", check=False, text=True)
+        assert done.returncode == code and "hexagon.split_transport" in done.stderr and why in done.stderr, (options, done)
     print("invoked devices by layers, not by rows; devices with one context")
 
 def windows(folder):

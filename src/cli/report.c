@@ -9,6 +9,7 @@
 
 #include "base/mapfile.h"
 #include "cli/cli.h"
+#include "target/target.h"
 
 static const char interrupted_line[] = "npu: error: cancelled [cli.interrupted]\n";
 atomic_int cli_interrupted;
@@ -58,8 +59,19 @@ int cli_print_json(json_t *root, size_t flags) {
     return CLI_EXIT_OK;
 }
 
-static int exit_code(npu_status status) {
-    switch (status) {
+/* Codes of an NPU target's own, and of the NPU program ("htp."). */
+static bool is_of_device(const npu_error *err) {
+    size_t n = strcspn(err->code, ".");
+    if (n == 3 && !strncmp(err->code, "htp", n)) return true;
+    for (unsigned i = 0; npu_target_at(i); i++) {
+        const char *name = npu_target_at(i)->name;
+        if (npu_target_at(i)->is_npu && strlen(name) == n && !strncmp(err->code, name, n)) return true;
+    }
+    return false;
+}
+
+static int exit_code(const npu_error *err) {
+    switch (err->status) {
     case NPU_OK:
         return CLI_EXIT_OK;
     case NPU_UNSUPPORTED:
@@ -75,8 +87,8 @@ static int exit_code(npu_status status) {
         return CLI_EXIT_DEVICE_FAILED;
     case NPU_CANCELLED:
         return CLI_EXIT_CANCELLED;
-    default:
-        return CLI_EXIT_FAILED;
+    default: /* what a device can't do for want of memory, or for a reason of its own, is its failure */
+        return is_of_device(err) ? CLI_EXIT_DEVICE_FAILED : CLI_EXIT_FAILED;
     }
 }
 
@@ -89,7 +101,7 @@ static bool is_usage(const npu_error *err) {
 
 int cli_fail(const npu_error *err) {
     cli_error("%s [%s]", err->text[0] ? err->text : npu_status_text(err->status), err->code);
-    return is_usage(err) ? CLI_EXIT_USAGE : exit_code(err->status);
+    return is_usage(err) ? CLI_EXIT_USAGE : exit_code(err);
 }
 
 static atomic_bool is_looked_for;

@@ -54,7 +54,9 @@ npu_status npu_hex_arch_named(const char *name, const npu_hex_arch **out, npu_er
 npu_status npu_hex_device_arch(const npu_hex_driver *d, uint32_t domain, const npu_hex_arch **out, npu_error *err) {
     fastrpc_capability ask = {.domain = domain, .attribute_ID = ARCH_VER};
     int result = d->remote_handle_control(DSPRPC_GET_DSP_INFO, &ask, sizeof ask);
-    if (result) return npu_hex_fail(err, result, "asking for the Hexagon's architecture");
+    char doing[64];
+    snprintf(doing, sizeof doing, "asking NPU %u for the Hexagon's architecture", domain - NPU_HEX_DOMAIN);
+    if (result) return npu_hex_fail(err, result, doing);
     uint32_t version = ask.capability & 0xFF;
     *out = npu_hex_arch_of(version / 16 * 10 + version % 16);
     if (*out) return NPU_OK;

@@ -36,12 +36,15 @@ static npu_status check_same(const npu_hex_target *t, uint32_t i, npu_error *err
 /* A plain invoke returns when the batch has ended. Devices that follow each other can be called one after the other;
  * devices that meet at barriers can't. */
 static npu_status check_transport(const npu_hex_target *t, npu_error *err) {
-    for (uint32_t i = 0; i < t->set.n && t->set.split != NPU_HEX_LAYER; i++)
-        if (!npu_hex_session_has_queue(t->sessions[i]))
-            return npu_fail(err, NPU_REFUSED, "hexagon.split_transport",
-                            "--split %s needs packet queues, and %s has none: its devices wait for each other inside a "
-                            "batch. --split layer works",
-                            npu_hex_split_name(t->set.split), npu_hex_session_name(t->sessions[i]));
+    for (uint32_t i = 0; i < t->set.n && t->set.split != NPU_HEX_LAYER; i++) {
+        npu_status status;
+        if (npu_hex_session_has_queue(t->sessions[i])) continue;
+        const char *why = npu_hex_session_no_queue(t->sessions[i], &status);
+        return npu_fail(err, status, "hexagon.split_transport",
+                        "--split %s needs packet queues, as its devices wait for each other inside a batch, and %s has "
+                        "none (%s). --split layer works",
+                        npu_hex_split_name(t->set.split), npu_hex_session_name(t->sessions[i]), why);
+    }
     return NPU_OK;
 }
 

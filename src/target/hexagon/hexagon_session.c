@@ -23,6 +23,11 @@ bool npu_hex_session_has_queue(const npu_hex_session *s) {
     return s->queue != NULL;
 }
 
+const char *npu_hex_session_no_queue(const npu_hex_session *s, npu_status *status) {
+    *status = s->no_queue_status;
+    return s->no_queue;
+}
+
 npu_target_counters *npu_hex_session_counters(npu_hex_session *s) {
     return &s->counters;
 }
@@ -145,16 +150,25 @@ static npu_status read_hwinfo(npu_hex_session *s, npu_error *err) {
     return NPU_OK;
 }
 
+/* Plain invokes from here on; the reason is said where that will not do. */
+static void miss_queue(npu_hex_session *s, const char *doing, int result) {
+    s->no_queue_status = npu_hex_status(result);
+    snprintf(s->no_queue, sizeof s->no_queue, "%s: %s (0x%x)", doing, npu_hex_result_name(result), (unsigned)result);
+    npu_log(&s->logger, NPU_LOG_INFO, "hexagon: %s: no packet queue (%s), plain invokes", s->name, s->no_queue);
+}
+
 /* A queue when the library has them; |*id| 0 means plain invokes. */
 static void make_queue(npu_hex_session *s, uint64_t *id) {
     const npu_hex_driver *d = s->driver;
     *id = 0;
-    if (!d->dspqueue_create || !d->dspqueue_export || !d->dspqueue_close || !d->dspqueue_write || !d->dspqueue_read)
+    if (!d->dspqueue_create || !d->dspqueue_export || !d->dspqueue_close || !d->dspqueue_write || !d->dspqueue_read) {
+        miss_queue(s, "the library has no such calls", AEE_EUNSUPPORTED);
         return;
+    }
     int result = d->dspqueue_create(s->domain, 0, QUEUE_BYTES, QUEUE_BYTES, NULL, NULL, NULL, &s->queue);
     if (!result) result = d->dspqueue_export(s->queue, id);
     if (!result) return;
-    npu_log(&s->logger, NPU_LOG_INFO, "hexagon: no packet queue (%s), plain invokes", npu_hex_result_name(result));
+    miss_queue(s, "making it", result);
     if (s->queue) d->dspqueue_close(s->queue);
     s->queue = NULL;
     *id = 0;
@@ -208,8 +222,10 @@ static const npu_wire_request echo_request = {
 static void send_echo(npu_hex_session *s) {
     uint64_t limit = echo_limit_us(s);
     s->echo_until_us = npu_clock_us() + limit;
-    s->echo_sent = !s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof echo_request, (const uint8_t *)&echo_request,
-                                              npu__hex_queue_us(limit));
+    int result = s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof echo_request, (const uint8_t *)&echo_request,
+                                           npu__hex_queue_us(limit));
+    s->echo_sent = !result;
+    if (result) miss_queue(s, "sending its first packet", result);
 }
 
 /* One packet there and back shows that the queue works; it does not on some kernels. */
@@ -217,11 +233,15 @@ static bool has_echo(npu_hex_session *s) {
     npu_wire_response a;
     uint32_t flags, buffers, bytes = 0;
     uint64_t now = npu_clock_us(), left = s->echo_until_us > now ? s->echo_until_us - now : 0;
-    if (!s->echo_sent || s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a,
-                                                  npu__hex_queue_us(left)))
-        return false;
-    return bytes == sizeof a && a.magic == NPU_WIRE_MAGIC && a.kind == NPU_WIRE_ECHO &&
-           a.sequence == echo_request.sequence && !a.code;
+    if (!s->echo_sent) return false;
+    int result = s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a,
+                                          npu__hex_queue_us(left));
+    if (!result && bytes == sizeof a && a.magic == NPU_WIRE_MAGIC && a.kind == NPU_WIRE_ECHO &&
+        a.sequence == echo_request.sequence && !a.code)
+        return true;
+    miss_queue(s, result ? "waiting for its first answer" : "its first answer is malformed",
+               result ? result : AEE_EINVALIDFORMAT);
+    return false;
 }
 
 /* Up to the first packet, once the domain is known. */
@@ -237,13 +257,13 @@ static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     make_queue(s, &queue_id);
     int result = start(s, queue_id);
     if (!result && queue_id) send_echo(s);
+    if (result && queue_id) miss_queue(s, "starting the NPU program with it", result);
     return result && !queue_id ? npu_hex_fail(err, result, "starting the NPU program") : NPU_OK;
 }
 
 /* Where the packet does not come back, plain invokes. */
 static npu_status choose_transport(npu_hex_session *s, npu_error *err) {
     if (!s->queue || has_echo(s)) return NPU_OK;
-    npu_log(&s->logger, NPU_LOG_INFO, "hexagon: the packet queue does not answer, plain invokes");
     int result = stop(s);
     if ((uint32_t)result == STOP_STUCK)
         return npu_fail(err, NPU_DEVICE_LOST, "hexagon.stuck", "the NPU program neither answers nor stops");
@@ -272,7 +292,7 @@ static npu_status guarded(npu_hex_session *s, npu_status status, npu_error *err)
     return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout", "%s did not get ready in time and was ended", s->name);
 }
 
-/* What is said of opening one session does not name it; of several the failing one is named. */
+/* What is said of opening a session does not name it. */
 static void name_session(const npu_hex_session *s, npu_error *err) {
     char text[sizeof err->text];
     if (!s || !s->name[0] || strstr(err->text, s->name)) return;
@@ -298,7 +318,7 @@ npu_status npu_hex_sessions_open(const npu_hex_driver *driver, const npu_target_
         status = guarded(out[i], choose_transport(out[i], err), err);
     }
     if (status == NPU_OK) return NPU_OK;
-    if (n > 1 && err) name_session(out[at], err);
+    if (err) name_session(out[at], err);
     npu_hex_sessions_close(out, n);
     memset(out, 0, n * sizeof *out);
     return status;

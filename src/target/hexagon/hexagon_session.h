@@ -52,6 +52,9 @@ const char *npu_hex_session_name(const npu_hex_session *session); /* "NPU 0:1" *
 uint64_t npu_hex_session_timeout_us(const npu_hex_session *session);
 npu_status npu_hex_session_lost(const npu_hex_session *session); /* NPU_OK while it lives */
 bool npu_hex_session_has_queue(const npu_hex_session *session);  /* else plain invokes: a submit returns at the end */
+/* Why there is no queue. |*status|: REFUSED when the library has none, else how making it or its first packet failed.
+ */
+const char *npu_hex_session_no_queue(const npu_hex_session *session, npu_status *status);
 const npu_hw *npu_hex_session_hw(const npu_hex_session *session);
 npu_target_counters *npu_hex_session_counters(npu_hex_session *session);
 uint64_t npu_hex_session_window(const npu_hex_session *session); /* bytes that batches can map at once */

@@ -18,6 +18,8 @@ struct npu_hex_session {
     bool reserved; /* the library holds a session for us */
     char name[16];
     dspqueue_t queue; /* NULL: plain invokes */
+    npu_status no_queue_status;
+    char no_queue[128]; /* why there is none */
     uint64_t timeout_us, echo_until_us;
     bool echo_sent;
     uint64_t sent, answered;

@@ -1,5 +1,6 @@
 /* Requests of a session and their answers, by queue or by plain invokes. Nothing is believed of an answer that does not
  * fit to what was asked. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -163,6 +164,10 @@ npu_status npu_hex_result(npu_hex_session *s, uint64_t sequence, uint32_t *code,
                         "%s: buffer %u of a batch: %s; all of a batch's buffers must be there at once: its address "
                         "space or its number of mappings is too small (emulated: --emu window=, slots=)",
                         s->name, a->index, codes[a->code].text);
-    return npu_fail(err, codes[a->code].status, codes[a->code].name, "%s, op %d, item %u: %s", s->name, a->op, a->index,
+    if (a->op < 0 && !a->index)
+        return npu_fail(err, codes[a->code].status, codes[a->code].name, "%s: %s", s->name, codes[a->code].text);
+    char op[16] = "a batch";
+    if (a->op >= 0) snprintf(op, sizeof op, "op %d", a->op);
+    return npu_fail(err, codes[a->code].status, codes[a->code].name, "%s, %s, item %u: %s", s->name, op, a->index,
                     codes[a->code].text);
 }
