@@ -21,7 +21,7 @@
 #include "npu/npu.h"
 #include "support/need.h"
 
-enum { TIMEOUT_S = 60, PROMPT = 6, STEPS = 3, LOGITS = 40, DEVICES = 3 };
+enum { TIMEOUT_S = 60, PROMPT = 6, STEPS = 3, LOGITS = 40, DEVICES = 3, MOST_POINTS = 1000 };
 enum { SENT = DEVICES + 1 /* the first message of a batch: each device had one when it was opened */ };
 
 static const char *const names[DEVICES] = {"NPU 0:0", "NPU 0:1", "NPU 1:0"};
@@ -30,6 +30,7 @@ static npu_model *model;
 static float want[STEPS][LOGITS], got[STEPS][LOGITS];
 static double slowest; /* seconds, of the decodes of the last request */
 static bool under_way; /* it came to a decode */
+static npu_counters counted;
 
 /* Ends the |which|-th of this process's children: the NPU processes, in the order in which they were started. */
 static void kill_child(int which) {
@@ -85,6 +86,7 @@ static npu_status request(const char *setting, const char *more, int killed, npu
         if (!i && killed >= 0) kill_child(killed);
         if (i + 1 < STEPS) status = timed_decode(context, &row, 1, err);
     }
+    npu_context_counters(context, &counted);
     npu_context_close(context);
     return status;
 }
@@ -102,13 +104,16 @@ static void expect_sound(const char *fault, const char *more) {
     npu_status status = request("fault=off", more, -1, &err);
     if (status != NPU_OK) fail_msg("after %s: %s, \"%s\"", fault, npu_status_name(status), err.text);
     if (memcmp(got, want, sizeof got) != 0) fail_msg("after %s: other bytes", fault);
+    if (more && counted.messages < 2 * STEPS * DEVICES)
+        fail_msg("%s: %llu messages: batches of one part", more, (unsigned long long)counted.messages);
 }
 
-/* The |k|-th time that something is done with the fault |format|, from 1 on, every |stride|-th, until a request comes
- * to its end without it. Returns the devices that were named, as bits, of failures of batches. */
+/* The |k|-th time that something is done with the fault |format|, every |stride|-th, until a request comes to its end
+ * without it: at least one has met it by then. Returns the devices that were named, as bits, of failures of batches. */
 static unsigned each_point(const char *format, unsigned k, unsigned stride, const char *more, const char *code) {
-    unsigned seen = 0;
+    unsigned seen = 0, first = k;
     for (;; k += stride) {
+        if (k > MOST_POINTS) fail_msg("%s: no request comes to its end", format);
         char fault[160], setting[176];
         npu_error err;
         snprintf(fault, sizeof fault, format, k); /* NOLINT: formats of this file */
@@ -123,6 +128,7 @@ static unsigned each_point(const char *format, unsigned k, unsigned stride, cons
         }
         expect_sound(fault, more);
     }
+    if (k == first) fail_msg("%s: never met", format);
     printf("%s by %s: up to %u%s%s\n", format, split, k, more ? ", " : "", more ? more : "");
     return seen;
 }
