@@ -1,6 +1,7 @@
-/* How long opening waits for a packet queue that does not answer: a tenth of the time-out that holds, at least half a
- * second on a device and two in emulation, and all devices of a set at the same time. The times are those that the
- * driver asks the library to wait; a clock says how much of one was over. */
+/* Opening sessions: how long it waits for a packet queue that does not answer: a tenth of the time-out that holds, at
+ * least half a second on a device and two in emulation, and all devices of a set at the same time. The times are those
+ * that the driver asks the library to wait; a clock says how much of one was over. And what is said of a program that
+ * FastRPC did not find. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,6 +95,26 @@ static void sets_wait_once(void **state) {
     for (uint32_t i = 3; i < 6; i++) assert_true(calls[i].us + (i - 3) * READ_TAKES_US <= 6000000);
 }
 
+static int open_nothing(const char *uri, remote_handle64 *handle) {
+    (void)uri, (void)handle;
+    return AEE_EUNABLETOLOAD;
+}
+
+/* On a device the folder of programs is only looked at: FastRPC may have looked elsewhere. */
+static void says_where_fastrpc_looks(void **state) {
+    static const npu_hex_place place = {0, 0};
+    npu_target_params params = {.driver = "sim"};
+    npu_hex_driver other = driver;
+    npu_hex_session *session;
+    npu_error err = {0};
+    (void)state;
+    other.emulated = false;
+    other.refusal = NULL;
+    other.remote_handle64_open = open_nothing;
+    assert_true(npu_hex_sessions_open(&other, &params, &place, 1, &session, &err) != NPU_OK);
+    if (!strstr(err.text, "DSP_LIBRARY_PATH")) fail_msg("%s", err.text);
+}
+
 int main(void) {
     npu_target_params params = {.driver = "sim"};
     npu_error err = {0};
@@ -103,6 +124,7 @@ int main(void) {
     }
     driver.dspqueue_write = write_nothing;
     driver.dspqueue_read = read_nothing;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(waits_a_tenth), cmocka_unit_test(sets_wait_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(waits_a_tenth), cmocka_unit_test(sets_wait_once),
+                                       cmocka_unit_test(says_where_fastrpc_looks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,9 +99,12 @@ static const char *op_name(const npu_plan_entry *e) {
     return op ? op->name : "op";
 }
 
-static const char *place_of(const npu_plan_entry *e, char text[32]) {
-    if (e->layer == NPU_NO_LAYER) return "outside the layers";
-    snprintf(text, 32, "layer %u", e->layer);
+/* "MUL_MAT of blk.0.attn_q.weight (layer 0, role attn_q)". */
+static const char *describe_op(const npu_plan_entry *e, char text[256]) {
+    char place[32] = "outside the layers";
+    if (e->layer != NPU_NO_LAYER) snprintf(place, sizeof place, "layer %u", e->layer);
+    snprintf(text, 256, "%s%s%s (%s, role %s)", op_name(e), e->n_tensors ? " of " : "",
+             e->n_tensors ? e->tensors[0] : "", place, npu_role_name(e->role));
     return text;
 }
 
@@ -114,13 +117,12 @@ static npu_status check_window(const npu_caps *caps, const npu_plan *plan, const
     uint64_t image = npu_hex_ring_bytes(&plan->caps.hw) + npu_hex_arena_bytes(&plan->caps.hw);
     if (need < image) need = image;
     if (need <= window) return NPU_OK;
-    char place[32];
+    char text[256];
     return npu_fail(
         err, NPU_REFUSED, "plan.window",
-        "%s%s%s (%s, role %s) needs %llu bytes in the NPU's window at once, which has %llu: %llu of weights, "
+        "%s needs %llu bytes in the NPU's window at once, which has %llu: %llu of weights, "
         "%llu of state, %llu of compute and i/o, the rest for a trace and for what shares a buffer with them",
-        op_name(e), e->n_tensors ? " of " : "", e->n_tensors ? e->tensors[0] : "", place_of(e, place),
-        npu_role_name(e->role), (unsigned long long)need, (unsigned long long)window, (unsigned long long)weights,
+        describe_op(e, text), (unsigned long long)need, (unsigned long long)window, (unsigned long long)weights,
         (unsigned long long)plan->state_bytes, (unsigned long long)(plan->compute_bytes + plan->io_bytes));
 }
 
@@ -135,13 +137,11 @@ static uint32_t other_buffers(const npu_plan *plan) {
 static npu_status check_slots(const npu_caps *caps, const npu_plan *plan, const npu_plan_entry *e, npu_error *err) {
     uint32_t others = other_buffers(plan), need = others + e->n_tensors;
     if (need <= npu_hex_batch_buffers(&caps->hw) || !NPU_GUARD(DRIVER_PLAN_SLOTS)) return NPU_OK;
-    char place[32];
-    return npu_fail(
-        err, NPU_REFUSED, "plan.slots",
-        "%s%s%s (%s, role %s) may need %u buffers mapped at once, and the NPU has %u slots: %u with weights, "
-        "%u others, one for a trace",
-        op_name(e), e->n_tensors ? " of " : "", e->n_tensors ? e->tensors[0] : "", place_of(e, place),
-        npu_role_name(e->role), need + 1, caps->hw.slots, e->n_tensors, others);
+    char text[256];
+    return npu_fail(err, NPU_REFUSED, "plan.slots",
+                    "%s may need %u buffers mapped at once, and the NPU has %u slots: %u with weights, "
+                    "%u others, one for a trace",
+                    describe_op(e, text), need + 1, caps->hw.slots, e->n_tensors, others);
 }
 
 /* Layers in order, as many for each device as can be; ops outside of them go with their neighbours. */

@@ -54,8 +54,10 @@ static npu_status fail_open(const npu_hex_session *s, const char *uri, int resul
     if (*s->driver->programs && npu_hex_program_fault(s->driver->programs, s->hw.arch, why, sizeof why))
         return npu_fail(err, NPU_REFUSED, "hexagon.program", "%s (%s)", why, npu_hex_result_name(result));
     npu_status status = npu_hex_status(result);
-    /* A process that can't be made or is gone already: the program is what it does first. */
     const char *reason = s->driver->refusal ? s->driver->refusal() : "";
+    if (!*reason && *s->driver->programs && !s->driver->emulated)
+        reason = "FastRPC looks for it along DSP_LIBRARY_PATH only, where the folder of --kernels has to be";
+    /* A process that can't be made or is gone already: the program is what it does first. */
     if (!*reason && *s->driver->programs && status == NPU_DEVICE_LOST)
         reason = "the NPU process ended while it loaded it";
     return npu_fail(err, status, "hexagon.open", "opening the NPU program (%s): %s (0x%x)%s%s", uri,
