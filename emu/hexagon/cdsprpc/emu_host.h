@@ -138,6 +138,7 @@ struct emu_host {
         int domain;
     } notifiers[EMU_NOTIFIERS];
     uint32_t notifier_count;
+    uint64_t kills; // requests to end a process: what a call that hangs waits for
 };
 
 extern struct emu_host emu;
@@ -149,7 +150,8 @@ void emu_unlock(void);
 // Says on stderr, unless the setting "quiet" is 1, and to who asks (npu_emu_refusal) why a program can't start.
 void emu_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// A fault on request for the public call |name|: true and *code when the call must return at once. Not under emu.lock.
+// A fault on request for the public call |name|: true and *code when the call must return at once. One that hangs
+// goes on when a process is ended, as a driver lets go whom it held up for it. Not under emu.lock.
 bool emu_meet(const char *name, int *code);
 
 // --- settings (config.c) ---

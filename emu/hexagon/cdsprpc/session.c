@@ -111,6 +111,8 @@ void emu_session_leave(struct emu_session *session) {
 
 void emu_session_kill(struct emu_session *session, enum emu_exit_kind kind) {
     emu_lock();
+    emu.kills++;
+    pthread_cond_broadcast(&emu.changed);
     if (session->state == EMU_SESSION_LIVE && session->pid) {
         session->block->exit_kind = kind;
         kill(session->pid, SIGKILL);

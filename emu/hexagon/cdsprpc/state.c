@@ -1,7 +1,6 @@
 // The library's one state, its first filling, and faults on request for host calls.
 #include "emu_host.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,6 +37,13 @@ static void end_all(enum emu_exit_kind kind) {
         for (int s = 0; s < EMU_SESSIONS; s++) emu_session_kill(&emu.sessions[d][s], kind);
 }
 
+// Until a process is to be ended: then the call goes on, and meets what is left of it.
+static void hang(void) {
+    emu_lock();
+    for (uint64_t kills = emu.kills; kills == emu.kills;) pthread_cond_wait(&emu.changed, &emu.lock);
+    emu_unlock();
+}
+
 bool emu_meet(const char *name, int *code) {
     enum emu_fault_action action;
     int64_t value = 0;
@@ -52,7 +58,8 @@ bool emu_meet(const char *name, int *code) {
         usleep((useconds_t)value);
         break;
     case EMU_FAULT_HANG:
-        for (;;) pause();
+        hang();
+        break;
     case EMU_FAULT_DIE:
         end_all(EMU_EXIT_UNKNOWN);
         break;

@@ -8,8 +8,9 @@ static npu_status fail_announcing(npu_hex_session *s, int result, const char *do
     npu_status status = npu_hex_status(result);
     if (npu_hex_guard_has_ended(s->guard)) {
         npu__hex_lose(s, NPU_TIMEOUT);
-        return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout", "%s: %s took too long, and its process was ended", s->name,
-                        doing);
+        return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout",
+                        "%s: %s took longer than %g s (--timeout, but %d s at least), and its process was ended",
+                        s->name, doing, npu_hex_guard_limit_s(s->guard), NPU_HEX_CALL_LEAST_S);
     }
     if (status == NPU_DEVICE_LOST) npu__hex_lose(s, status);
     return npu_fail(err, status, s->lost ? "hexagon.lost" : "hexagon.announce", "%s: %s: %s (0x%x)", s->name, doing,

@@ -80,6 +80,10 @@ void npu_hex_guard_end(npu_hex_guard *g) {
     pthread_mutex_unlock(&g->mutex);
 }
 
+double npu_hex_guard_limit_s(const npu_hex_guard *g) {
+    return (double)g->limit_us / 1e6;
+}
+
 bool npu_hex_guard_has_ended(npu_hex_guard *g) {
     if (!g) return false;
     pthread_mutex_lock(&g->mutex);

@@ -19,7 +19,8 @@ npu_hex_guard *npu_hex_guard_create(const npu_hex_driver *driver, int domain, ui
 /* Between the two the clock runs, from the outermost begin. The session's own thread; |guard| may be NULL. */
 void npu_hex_guard_begin(npu_hex_guard *guard);
 void npu_hex_guard_end(npu_hex_guard *guard);
-bool npu_hex_guard_has_ended(npu_hex_guard *guard); /* it had to end the process */
+double npu_hex_guard_limit_s(const npu_hex_guard *guard); /* the time that it gives a call */
+bool npu_hex_guard_has_ended(npu_hex_guard *guard);       /* it had to end the process */
 void npu_hex_guard_free(npu_hex_guard *guard);
 
 #endif

@@ -291,7 +291,9 @@ static npu_status create(const npu_hex_driver *driver, const npu_target_params *
 static npu_status guarded(npu_hex_session *s, npu_status status, npu_error *err) {
     npu_hex_guard_end(s->guard);
     if (!npu_hex_guard_has_ended(s->guard)) return status;
-    return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout", "%s did not get ready in time and was ended", s->name);
+    return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout",
+                    "%s did not get ready within %g s (--timeout, but %d s at least) and was ended", s->name,
+                    npu_hex_guard_limit_s(s->guard), NPU_HEX_CALL_LEAST_S);
 }
 
 /* What is said of opening a session does not name it. */
