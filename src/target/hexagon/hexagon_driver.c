@@ -117,7 +117,11 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[3], 
         snprintf(arch, sizeof arch, "arch=%s", params->arch);
         NPU_TRY(configure(d, arch, err));
     }
-    for (const char *const *s = params->emu; s && *s; s++) NPU_TRY(configure(d, *s, err));
+    for (const char *const *s = params->emu; s && *s; s++) {
+        static const char key[] = "program=";
+        NPU_TRY(configure(d, *s, err));
+        if (!strncmp(*s, key, sizeof key - 1)) snprintf(d->programs, sizeof d->programs, "%s", *s + sizeof key - 1);
+    }
     npu_emu_query_fn *query;
     unsigned long long value;
     *(void **)&d->violation = dlsym(d->library, "npu_emu_violation");
