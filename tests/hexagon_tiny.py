@@ -21,6 +21,17 @@ def logits(folder, ctx, *options):
     return out.read_bytes()
 
 
+def not_finite(folder):
+    """Logits that are no numbers: with a device, it may be the device's fault."""
+    tiny = Tiny("llama")
+    tiny.tensors["output_norm.weight"][0][0] = float("nan")
+    tiny.save(folder / "m.gguf")
+    for options in ([], DEVICE):
+        done = run_npu("logits", "-m", str(folder / "m.gguf"), "--ids", "1,2", "-o", str(folder / "o"), *options, check=False, text=True)
+        assert done.returncode == 3 and "a weight of the model is not a number" in done.stderr, done
+        assert ("or the device failed" in done.stderr) == bool(options), done
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -34,6 +45,7 @@ def main():
                 if len(words) > 8 and words[1] in ("kv", "attn"):
                     places.setdefault(words[0], set()).add(words[7])
             assert places and all(len(place) == 1 for place in places.values()), (arch, settings, places)
+        not_finite(folder)
     print(f"{len(GOOD + HEADS)} models are the same on the device")
 
 

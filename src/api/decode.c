@@ -78,13 +78,14 @@ static void write_inputs(const decoding *d, unsigned kind, uint32_t n) {
     }
 }
 
-static npu_status check_finite(const float *logits, uint32_t n_vocab, uint32_t row, npu_error *err) {
+static npu_status check_finite(const npu_context *c, const float *logits, uint32_t row, npu_error *err) {
+    uint32_t n_vocab = c->model->h.n_vocab;
     uint32_t carry = 0; /* only an exponent of ones carries into the sign: three vector instructions on any machine */
     for (uint32_t i = 0; i < n_vocab; i++) carry |= (npu_float_bits(logits[i]) & 0x7F800000u) + 0x00800000u;
     if (carry < 0x80000000u) return NPU_OK;
     return npu_fail(err, NPU_INVALID, "decode.not_finite",
-                    "the logits after row %u are not finite (NaN or infinity): a weight of the model is not a number",
-                    row);
+                    "the logits after row %u are not finite (NaN or infinity): a weight of the model is not a number%s",
+                    row, c->device ? ", or the device failed (the CPU, without --npu-target, tells which)" : "");
 }
 
 /* Hands the logits of a step on: to the sink, or to where npu_logits finds them. */
@@ -95,7 +96,7 @@ static npu_status take_logits(decoding *d, unsigned kind, uint32_t n, uint32_t n
     for (uint32_t i = 0, out = 0; i < n && out < n_out; i++) {
         if (!d->rows[d->done + i].logits) continue;
         const float *row = logits + (size_t)out++ * n_vocab;
-        NPU_TRY(check_finite(row, n_vocab, d->done + i, err));
+        NPU_TRY(check_finite(c, row, d->done + i, err));
         if (d->sink) NPU_TRY(d->sink(d->user, d->done + i, row, n_vocab, err));
     }
     if (d->sink || !n_out) return NPU_OK;
