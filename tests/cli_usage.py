@@ -135,6 +135,10 @@ def refusals():
         messages = pathlib.Path(d) / "m.json"
         messages.write_text('[{"role": "user", "content": "x"}]')
         expect(3, "chat-template", "-m", MODEL, "--messages", messages, says="the model has no chat template [chat.none]")
+    sim = ["--npu-target", "hexagon", "--driver", "sim"]
+    for args in (["run", "-m", MODEL, "-p", "x"], ["logits", "-m", MODEL, "--ids", "1"], ["bench", "-m", MODEL], ["conform"], ["devices"]):
+        expect(2, *args, *sim, "--emu", "quiet=1", "--emu", "idle=1", says="--emu idle=1: the device would not compute")
+    expect(0, "devices", *sim, "--emu", "idle=0")
     for command in ("run", "plan", "devices", "conform"):
         for where in ([], ["--npu-target", "hexagon"], ["--npu-target", "hexagon", "--driver", "sim"]):
             expect(0, command, "--emu", "help", *where, out="window ")

@@ -88,8 +88,17 @@ static int check_cpu_level(const cli_options *o) {
     return 0;
 }
 
+/* An emulated device that does not compute answers with what was in memory. */
+static int check_idle(const cli_options *o) {
+    for (int i = 0; o->emu[i] && !o->host_cost; i++)
+        if (!strncmp(o->emu[i], "idle=", 5) && strcmp(o->emu[i], "idle=0") != 0)
+            return cli_usage("--emu %s: the device would not compute: only for npu bench --host-cost", o->emu[i]);
+    return 0;
+}
+
 int cli_check_options(const cli_options *o) {
     int bad = check_pairs(o);
+    if (!bad) bad = check_idle(o);
     if (!bad && o->split && !o->npu_devices)
         bad = cli_usage("--split %s has no effect: it needs --npu-devices SET", o->split);
     if (!bad) bad = check_no_model(o);
