@@ -4,12 +4,14 @@
 #include "htp/memory.h"
 #include "htp/platform/hap.h"
 #include "htp/platform/machine.h"
+#include "wire/guard.h"
 
 enum {
     MAIN_STACK_BYTES = 65536,
     VTCM_TIMEOUT_US = 1000000,
     FENCE_TIMEOUT_US = 5000000,
     READ_TIMEOUT_US = 50000,
+    REPORT_TIMEOUT_US = 1000000,
     STOP_POLLS = 200,
     STOP_POLL_US = 10000
 };
@@ -67,18 +69,41 @@ static void vote_power(void) {
     HAP_power_set((void *)&context, &hvx);
 }
 
+/* The queue failed with |result| in the place of batch |sequence|'s answer. The host would wait for it until its time
+ * is up: it is told, or, where that can't be done either, finds the process gone. */
+static void report_queue(htp_session *s, uint64_t sequence, int result) {
+    npu_wire_response last = {.magic = NPU_WIRE_MAGIC,
+                              .version = NPU_WIRE_VERSION,
+                              .kind = NPU_WIRE_BATCH,
+                              .sequence = sequence,
+                              .code = NPU_WIRE_QUEUE_FAILED,
+                              .op = NPU_WIRE_NO_OP,
+                              .index = (uint32_t)result};
+    if (dspqueue_write(s->queue, 0, 0, 0, sizeof last, (const uint8_t *)&last, REPORT_TIMEOUT_US)) __builtin_trap();
+}
+
 static void serve(void *argument) {
     htp_session *s = argument;
+    uint64_t answered = 0;     /* batches */
+    int result = 0, works = 0; /* works: something was answered */
     while (!__atomic_load_n(&s->quit, __ATOMIC_ACQUIRE)) {
         uint8_t message[256] __attribute__((aligned(8)));
         uint32_t flags = 0, buffers = 0, bytes = 0;
-        int result = dspqueue_read(s->queue, &flags, 0, &buffers, 0, sizeof message, &bytes, message, READ_TIMEOUT_US);
-        if (result == AEE_EEXPIRED || result == AEE_EWOULDBLOCK) continue;
+        result = dspqueue_read(s->queue, &flags, 0, &buffers, 0, sizeof message, &bytes, message, READ_TIMEOUT_US);
+        if (result == AEE_EEXPIRED || result == AEE_EWOULDBLOCK) {
+            result = 0;
+            continue;
+        }
         if (result) break;
         npu_wire_response response;
         htp_answer(s, message, bytes, &response);
-        if (dspqueue_write(s->queue, 0, 0, 0, sizeof response, (const uint8_t *)&response, UINT32_MAX)) break;
+        result = dspqueue_write(s->queue, 0, 0, 0, sizeof response, (const uint8_t *)&response, UINT32_MAX);
+        if (result) break;
+        works = 1;
+        if (response.kind == NPU_WIRE_BATCH) answered = response.sequence;
     }
+    /* One that never worked is found by its first packet, and the session does without. */
+    if (result && works && NPU_GUARD(QUEUE_REPORT)) report_queue(s, answered + 1, result);
     __atomic_store_n(&s->main_ended, 1, __ATOMIC_RELEASE);
     qurt_thread_exit(0);
 }

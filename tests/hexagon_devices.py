@@ -247,6 +247,12 @@ def faults(tool, runs, folder):
                               capture_output=True, text=True, timeout=300,
                               env={**os.environ, "FAULTS_DEVICES": "0:0,0:1", "FAULTS_SPLIT": split})
         assert done.returncode == 0 and done.stdout.split()[0] in ("internal", "no_memory"), (split, done)
+    for point, split in [(p, s) for p in ("read", "write") for s in splits]:  # the host knows at once, and lets the other go
+        fault = f"fault=dsp11:dspqueue_{point}@4=code:2"
+        done = subprocess.run([tool, path, "hexagon", "sim", "30", "device_lost", "queue failed", "cdsps=2", fault, "--", "cdsps=2",
+                               "fault=off"], capture_output=True, text=True, timeout=300,
+                              env={**os.environ, "FAULTS_DEVICES": "0:0,0:1", "FAULTS_SPLIT": split})
+        assert done.returncode == 0, (point, split, done)
     for run in range(runs):
         n, split = rng.choice([2, 2, 3, 4]), splits[run % 3]
         dead = rng.randrange(n)

@@ -56,7 +56,7 @@ typedef struct npu_wire_response {
     uint64_t sequence;
     uint32_t code;  /* npu_wire_code */
     int32_t op;     /* index of the op that failed, NPU_WIRE_NO_OP when it was none */
-    uint32_t index; /* what else was wrong: of a buffer, tensor, row, thread; 0 */
+    uint32_t index; /* what else was wrong: of a buffer, tensor, row, thread; the queue's AEE code; 0 */
     uint32_t usecs; /* time in the NPU program */
     uint64_t cycles;
     uint64_t mapped_bytes;     /* of buffers that this batch had to map */

@@ -135,6 +135,27 @@ static void engine_stops(void **state) {
     }
 }
 
+/* A program that can't read its queue any more, or not write to it, says so with the code at once, or ends where it
+ * can't say so: nobody waits for the end of the time-out. */
+static void queue_fails(void **state) {
+    (void)state;
+    static const char *const faults[] = {
+        "dspqueue_read@2=code:2",  "dspqueue_read@3=code:2",  "dspqueue_read@6=code:2",  "dspqueue_write@2=code:2",
+        "dspqueue_write@3=code:2", "dspqueue_write@6=code:2", "dspqueue_write@3+=code:2"};
+    const char *const off[] = {"fault=off", NULL};
+    npu_error err;
+    for (unsigned i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        char setting[64];
+        snprintf(setting, sizeof setting, "fault=dsp:%s", faults[i]);
+        const char *const emu[] = {setting, NULL};
+        npu_status status = session(emu, 60, 8, &err);
+        if (status != NPU_DEVICE_LOST || !strstr(err.text, strchr(faults[i], '+') ? "lost" : "AEE_ENOMEMORY (0x2)"))
+            fail_msg("%s: %s (%s) [%s]", setting, npu_status_name(status), err.text, err.code);
+        status = session(off, 60, 8, &err);
+        if (status != NPU_OK) fail_msg("after %s: %s", setting, err.text);
+    }
+}
+
 /* Every code that FastRPC is known to give, raised by the host's library and by the DSP, is decoded by name. */
 static void codes_have_names(void **state) {
     (void)state;
@@ -186,10 +207,8 @@ static void settings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(killed_at_random),
-        cmocka_unit_test(engine_stops),
-        cmocka_unit_test(codes_have_names),
-        cmocka_unit_test(settings),
+        cmocka_unit_test(killed_at_random), cmocka_unit_test(engine_stops), cmocka_unit_test(queue_fails),
+        cmocka_unit_test(codes_have_names), cmocka_unit_test(settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,11 @@ static npu_status take_answer(npu_hex_session *s, const npu_wire_response *a, ui
         (is_of_peers(a->code) && !s->requests[slot].has_peers) ||
         (a->op >= 0 && (uint32_t)a->op >= s->requests[slot].n_ops) || (a->code == NPU_WIRE_OK && a->op >= 0))
         return bad_answer(s, err);
+    if (a->code == NPU_WIRE_QUEUE_FAILED) { /* its last word */
+        lose(s, NPU_DEVICE_LOST);
+        return npu_fail(err, NPU_DEVICE_LOST, codes[a->code].name, "%s is lost: %s: %s (0x%x)", s->name,
+                        codes[a->code].text, npu_hex_result_name((int)a->index), a->index);
+    }
     const npu_wire_response *before = &s->answers[(a->sequence - 1) % NPU_HEX_DEPTH];
     if (s->requests[slot].goes_on && before->code != NPU_WIRE_OK) {
         s->answers[slot] = *before;
