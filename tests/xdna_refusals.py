@@ -116,7 +116,7 @@ def main():
         refused("xdna.unknown_driver", "sim", "auto, accel, emu")("-m", model, "--npu-target", "xdna", "--driver", "sim")
         for driver_of_other in (["--emu", "frob=1"], ["--emu", "generation=xdna7"]):
             refused("xdna.emu_setting")(*base, *driver_of_other)
-        refused("xdna.emu_setting", "there is no call sink_bo")(*base, "--emu", "fault=cmd@9=die;sink_bo@2=code:22")
+        refused("xdna.emu_setting", "there is no call or event sink_bo")(*base, "--emu", "fault=cmd@9=die;sink_bo@2=code:22")
 
 
 if __name__ == "__main__":

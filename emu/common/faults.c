@@ -2,6 +2,7 @@
 #include "faults.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ static int read_action(const char *text, struct emu_fault_rule *rule) {
         size_t n = strlen(actions[i].name);
         if (actions[i].has_value ? strncmp(text, actions[i].name, n) : strcmp(text, actions[i].name)) continue;
         rule->action = actions[i].action;
-        return actions[i].has_value ? read_number(text + n, &rule->value) : 0;
+        if (actions[i].has_value && read_number(text + n, &rule->value)) return -1;
+        return rule->action == EMU_FAULT_DELAY && (rule->value < 0 || rule->value > UINT32_MAX) ? -1 : 0;
     }
     return -1;
 }
@@ -79,7 +81,6 @@ static int read_rule(char *text, int side, struct emu_faults *faults) {
     int64_t for_side;
     if (read_any(text, &rule, &for_side)) return -1;
     if (for_side == INT32_MAX ? side == EMU_FAULT_HOST : for_side != side) return 0;
-    if (faults->count == EMU_FAULT_RULES) return -1;
     faults->rules[faults->count++] = rule;
     return 0;
 }
@@ -87,30 +88,64 @@ static int read_rule(char *text, int side, struct emu_faults *faults) {
 int emu_faults_parse(struct emu_faults *faults, const char *text, int side) {
     struct emu_faults read = {.count = 0};
     char *copy = strdup(text), *rest = copy, *rule;
-    int result = copy ? 0 : -1;
-    while (!result && (rule = strtok_r(rest, ";", &rest))) result = read_rule(rule, side, &read);
+    int result = copy ? 0 : -1, n = 0;
+    while (!result && (rule = strtok_r(rest, ";", &rest)))
+        result = n++ == EMU_FAULT_RULES ? -1 : read_rule(rule, side, &read);
     free(copy);
     if (!result) *faults = read;
     return result;
 }
 
-static bool has_name(const char *const *list, const char *name) {
-    while (*list && strcmp(*list, name)) list++;
-    return *list;
+static const struct emu_fault_name *find_name(const struct emu_fault_name *list, const char *name) {
+    while (list && list->name && strcmp(list->name, name)) list++;
+    return list && list->name ? list : NULL;
 }
 
-bool emu_faults_unknown(const char *text, const struct emu_fault_names *names, char unknown[EMU_FAULT_NAME_BYTES]) {
+static bool has_domain(const struct emu_fault_names *names, int64_t side) {
+    int64_t npu = side % 8;
+    return side == EMU_FAULT_HOST || side == INT32_MAX ||
+           (side >= 0 && side < names->domains_end && npu >= names->first_npu && npu <= names->last_npu);
+}
+
+static const char *name_of(enum emu_fault_action action) {
+    for (unsigned i = 0; i < sizeof actions / sizeof *actions; i++)
+        if (actions[i].action == action) return actions[i].name;
+    return "";
+}
+
+// Whether |rule| is met somewhere; else |why|.
+static bool can_be_met(const struct emu_fault_rule *rule, int64_t side, const struct emu_fault_names *names, char *why,
+                       size_t bytes) {
+    static const struct emu_fault_name event = {"event", EMU_FAULT_EVENT};
+    const struct emu_fault_name *found = &event;
+    if (!rule->unchecked) found = find_name(side == EMU_FAULT_HOST ? names->host : names->dsp, rule->name);
+    if (!found)
+        snprintf(why, bytes, "there is no call or event %s", rule->name);
+    else if (!has_domain(names, side))
+        snprintf(why, bytes, "there is no domain %lld", (long long)side);
+    else if (!(found->actions >> rule->action & 1))
+        snprintf(why, bytes, "%s does not meet the action %s", rule->name, name_of(rule->action));
+    else
+        return true;
+    return false;
+}
+
+bool emu_faults_refused(const char *text, const struct emu_fault_names *names, char *why, size_t bytes) {
     char *copy = strdup(text), *rest = copy, *next;
-    bool found = false;
-    while (copy && !found && (next = strtok_r(rest, ";", &rest))) {
+    bool refused = false;
+    unsigned n = 0;
+    while (copy && !refused && (next = strtok_r(rest, ";", &rest))) {
         struct emu_fault_rule rule;
         int64_t side;
-        if (read_any(next, &rule, &side) || rule.unchecked) continue;
-        found = !has_name(side == EMU_FAULT_HOST ? names->host : names->dsp, rule.name);
-        memcpy(unknown, rule.name, sizeof rule.name);
+        if (read_any(next, &rule, &side)) continue;
+        refused = n++ == EMU_FAULT_RULES;
+        if (refused)
+            snprintf(why, bytes, "more than %d rules", EMU_FAULT_RULES);
+        else
+            refused = !can_be_met(&rule, side, names, why, bytes);
     }
     free(copy);
-    return found;
+    return refused;
 }
 
 enum emu_fault_action emu_faults_meet(struct emu_faults *faults, const char *name, int64_t *value) {

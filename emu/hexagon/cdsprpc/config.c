@@ -139,53 +139,59 @@ static int set_number(const struct key *key, const char *value, char *field) {
 }
 
 // Events of the NPU program have names too: those that ours has. Others' are said as "event.NAME".
-static const struct emu_fault_names fault_names = {
-    .host = {"remote_handle64_open",   "remote_handle64_invoke",
-             "remote_handle64_close",  "remote_handle64_control",
-             "remote_handle_control",  "remote_session_control",
-             "remote_system_request",  "rpcmem_alloc",
-             "rpcmem_alloc2",          "rpcmem_to_fd",
-             "fastrpc_mmap",           "fastrpc_munmap",
-             "dspqueue_create",        "dspqueue_close",
-             "dspqueue_export",        "dspqueue_write",
-             "dspqueue_write_noblock", "dspqueue_read",
-             "dspqueue_read_noblock",  "dspqueue_peek",
-             "dspqueue_peek_noblock",  "dspqueue_write_early_wakeup_noblock",
-             "dspqueue_get_stat"},
-    .dsp = {"op",
-            "fence",
-            "dma",
-            "invoke",
-            "map",
-            "HAP_mmap",
-            "HAP_mmap2",
-            "HAP_munmap",
-            "HAP_munmap2",
-            "HAP_mmap_get",
-            "HAP_mem_request",
-            "HAP_compute_res_acquire",
-            "HAP_compute_res_acquire_cached",
-            "HAP_compute_res_release",
-            "HAP_power_set",
-            "qurt_thread_create",
-            "qurt_mem_cache_clean",
-            "dspqueue_import",
-            "dspqueue_close",
-            "dspqueue_read",
-            "dspqueue_write",
-            "dspqueue_write_noblock",
-            "dspqueue_peek",
-            "dspqueue_write_early_wakeup_noblock",
-            "dspqueue_get_stat"}};
+static const struct emu_fault_name host_calls[] = {
+    {"remote_handle64_open", EMU_FAULT_CALL},   {"remote_handle64_invoke", EMU_FAULT_CALL},
+    {"remote_handle64_close", EMU_FAULT_CALL},  {"remote_handle64_control", EMU_FAULT_CALL},
+    {"remote_handle_control", EMU_FAULT_CALL},  {"remote_session_control", EMU_FAULT_CALL},
+    {"remote_system_request", EMU_FAULT_CALL},  {"rpcmem_alloc", EMU_FAULT_CALL},
+    {"rpcmem_alloc2", EMU_FAULT_CALL},          {"rpcmem_to_fd", EMU_FAULT_CALL},
+    {"fastrpc_mmap", EMU_FAULT_CALL},           {"fastrpc_munmap", EMU_FAULT_CALL},
+    {"dspqueue_create", EMU_FAULT_CALL},        {"dspqueue_close", EMU_FAULT_CALL},
+    {"dspqueue_export", EMU_FAULT_CALL},        {"dspqueue_write", EMU_FAULT_CALL},
+    {"dspqueue_write_noblock", EMU_FAULT_CALL}, {"dspqueue_read", EMU_FAULT_CALL},
+    {"dspqueue_read_noblock", EMU_FAULT_CALL},  {"dspqueue_peek", EMU_FAULT_CALL},
+    {"dspqueue_peek_noblock", EMU_FAULT_CALL},  {"dspqueue_write_early_wakeup_noblock", EMU_FAULT_CALL},
+    {"dspqueue_get_stat", EMU_FAULT_CALL},      {NULL, 0},
+};
+static const struct emu_fault_name dsp_calls[] = {
+    {"op", EMU_FAULT_EVENT},
+    {"fence", EMU_FAULT_EVENT},
+    {"dma", EMU_FAULT_ALL},
+    {"invoke", EMU_FAULT_CALL},
+    {"map", EMU_FAULT_CALL},
+    {"HAP_mmap", EMU_FAULT_CALL},
+    {"HAP_mmap2", EMU_FAULT_CALL},
+    {"HAP_munmap", EMU_FAULT_CALL},
+    {"HAP_munmap2", EMU_FAULT_CALL},
+    {"HAP_mmap_get", EMU_FAULT_CALL},
+    {"HAP_mem_request", EMU_FAULT_CALL},
+    {"HAP_compute_res_acquire", EMU_FAULT_CALL},
+    {"HAP_compute_res_acquire_cached", EMU_FAULT_CALL},
+    {"HAP_compute_res_release", EMU_FAULT_CALL},
+    {"HAP_power_set", EMU_FAULT_CALL},
+    {"qurt_thread_create", EMU_FAULT_CALL},
+    {"qurt_mem_cache_clean", EMU_FAULT_CALL},
+    {"dspqueue_import", EMU_FAULT_CALL},
+    {"dspqueue_close", EMU_FAULT_CALL},
+    {"dspqueue_read", EMU_FAULT_CALL},
+    {"dspqueue_write", EMU_FAULT_CALL},
+    {"dspqueue_write_noblock", EMU_FAULT_CALL},
+    {"dspqueue_peek", EMU_FAULT_CALL},
+    {"dspqueue_write_early_wakeup_noblock", EMU_FAULT_CALL},
+    {"dspqueue_get_stat", EMU_FAULT_CALL},
+    {NULL, 0},
+};
+static const struct emu_fault_names fault_names = {host_calls, dsp_calls, CDSP_DOMAIN_ID, EMU_DOMAINS - 1,
+                                                   EMU_DOMAIN_STEP *EMU_SESSIONS};
 
 static int set_faults(const char *value) {
     struct emu_faults faults;
-    char unknown[EMU_FAULT_NAME_BYTES];
-    if (strlen(value) >= EMU_FAULT_BYTES || emu_faults_parse(&faults, value, EMU_FAULT_HOST)) return AEE_EBADPARM;
-    if (emu_faults_unknown(value, &fault_names, unknown)) {
-        emu_setting_refuse("there is no call or event %s", unknown);
+    char why[128];
+    if (emu_faults_refused(value, &fault_names, why, sizeof why)) {
+        emu_setting_refuse("%s", why);
         return AEE_EBADPARM;
     }
+    if (strlen(value) >= EMU_FAULT_BYTES || emu_faults_parse(&faults, value, EMU_FAULT_HOST)) return AEE_EBADPARM;
     emu.faults = faults;
     strcpy(emu.settings.faults, value);
     for (int d = 0; d < EMU_DOMAINS; d++)

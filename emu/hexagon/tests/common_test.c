@@ -123,6 +123,40 @@ static void honest_ring(void) {
     CHECK(emu_ring_put(&ring, 1, NULL, 0, 24, memory, 497) == EMSGSIZE);
 }
 
+// A rule that nothing could meet is refused, by name.
+static void fault_refusals(void) {
+    static const struct emu_fault_name host[] = {{"call", EMU_FAULT_CALL}, {NULL, 0}};
+    static const struct emu_fault_name dsp[] = {{"op", EMU_FAULT_EVENT}, {"dma", EMU_FAULT_ALL}, {NULL, 0}};
+    static const struct emu_fault_names names = {host, dsp, 3, 4, 32};
+    static const struct {
+        const char *text, *why;
+    } rows[] = {
+        {"call=die;call=code:1;dsp:op=die;dsp3:event.layer=hang;dsp28:dma=short;dsp:dma@2=code:7", NULL},
+        {"dsp:layer=die", "no call or event layer"},
+        {"event.call=die", "no call or event event.call"}, // the host has none
+        {"dsp:op=short", "op does not meet the action short"},
+        {"call=short", "call does not meet"},
+        {"dsp:op=code:2", "op does not meet the action code"},
+        {"dsp:event.layer=code:2", "layer does not meet"},
+        {"dsp99:op=die", "no domain 99"},
+        {"dsp2:op=die", "no domain 2"},
+        {"dsp35:op=die", "no domain 35"},
+        {"dsp-5:op=die", "no domain -5"},
+    };
+    char why[128], many[33 * 16] = "";
+    struct emu_faults f;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool refused = emu_faults_refused(rows[i].text, &names, why, sizeof why);
+        CHECK(refused == (rows[i].why != NULL) && (!refused || strstr(why, rows[i].why)));
+    }
+    for (int i = 0; i < 32; i++) strcat(many, "dsp:op@1=die;");
+    CHECK(!emu_faults_refused(many, &names, why, sizeof why) && !emu_faults_parse(&f, many, 3) && f.count == 32);
+    strcat(many, "dsp:op@1=die");
+    CHECK(emu_faults_refused(many, &names, why, sizeof why) && strstr(why, "more than 32 rules"));
+    CHECK(emu_faults_parse(&f, many, EMU_FAULT_HOST)); // whosever they are
+    CHECK(emu_faults_parse(&f, "x=delay:-1", 3) && emu_faults_parse(&f, "x=delay:4294967296", 3));
+}
+
 static void fault_rules(void) {
     static const char *const bad[] = {"x",       "x=",     "=die",     "x=dye",     "x=code:",    "x=code:1z",
                                       "x@0=die", "x@=die", "x@1z=die", "gpu:x=die", "dspx:x=die", "a=die;b"};
@@ -138,11 +172,7 @@ static void fault_rules(void) {
     CHECK(!emu_faults_parse(&f, "dsp:z=die;dsp3:x=hang;dsp11:x=exit", 3) && f.count == 2);
     CHECK(emu_faults_meet(&f, "x", &value) == EMU_FAULT_HANG && emu_faults_meet(&f, "z", &value) == EMU_FAULT_DIE);
     CHECK(!emu_faults_parse(&f, "", 3) && f.count == 0);
-    static const struct emu_fault_names names = {{"call", NULL}, {"op", NULL}};
-    char unknown[EMU_FAULT_NAME_BYTES];
-    CHECK(!emu_faults_unknown("call=die;dsp:op=die;dsp3:event.layer=die", &names, unknown));
-    CHECK(emu_faults_unknown("dsp:layer=die", &names, unknown) && !strcmp(unknown, "layer"));
-    CHECK(emu_faults_unknown("event.call=die", &names, unknown)); // the host has none
+    fault_refusals();
     CHECK(emu_faults_parse(&f, "dsp:event.=die", 3));
     CHECK(!emu_faults_parse(&f, "dsp:event.layer@2=die", 3) && emu_faults_meet(&f, "layer", &value) == EMU_FAULT_NONE);
     CHECK(emu_faults_meet(&f, "layer", &value) == EMU_FAULT_DIE);

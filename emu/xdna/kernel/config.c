@@ -140,19 +140,30 @@ static int set_firmware(const char *value) {
     return 0;
 }
 
-static const struct emu_fault_names fault_names = {
-    .host = {"open", "version", "create_hwctx", "destroy_hwctx", "config_hwctx", "create_bo", "get_bo_info", "sync_bo",
-             "exec_cmd", "wait", "wait_cmd", "get_info", "gem_close", "mmap", "cmd"}};
+// A call to the driver fails or waits, or the NPU dies with it; what a command does is the NPU's to meet.
+#define DRIVER_CALL (EMU_FAULT_BIT(CODE) | EMU_FAULT_BIT(DELAY) | EMU_FAULT_BIT(DIE))
+
+static const struct emu_fault_name host_calls[] = {
+    {"open", DRIVER_CALL},         {"version", DRIVER_CALL},
+    {"create_hwctx", DRIVER_CALL}, {"destroy_hwctx", DRIVER_CALL},
+    {"config_hwctx", DRIVER_CALL}, {"create_bo", DRIVER_CALL},
+    {"get_bo_info", DRIVER_CALL},  {"sync_bo", DRIVER_CALL},
+    {"exec_cmd", DRIVER_CALL},     {"wait", DRIVER_CALL},
+    {"wait_cmd", DRIVER_CALL},     {"get_info", DRIVER_CALL},
+    {"gem_close", DRIVER_CALL},    {"mmap", DRIVER_CALL},
+    {"cmd", EMU_FAULT_ALL},        {NULL, 0},
+};
+static const struct emu_fault_names fault_names = {.host = host_calls};
 
 static int set_fault(const char *value) {
     struct emu_faults faults = {.count = 0};
-    char unknown[EMU_FAULT_NAME_BYTES];
+    char why[128];
     if (!strcmp(value, "off")) value = "";
-    if (emu_faults_parse(&faults, value, EMU_FAULT_HOST)) return EINVAL;
-    if (emu_faults_unknown(value, &fault_names, unknown)) {
-        emu_setting_refuse("there is no call %s", unknown);
+    if (emu_faults_refused(value, &fault_names, why, sizeof why)) {
+        emu_setting_refuse("%s", why);
         return EINVAL;
     }
+    if (emu_faults_parse(&faults, value, EMU_FAULT_HOST)) return EINVAL;
     emu.faults = faults;
     return 0;
 }
