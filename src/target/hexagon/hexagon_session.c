@@ -101,8 +101,9 @@ static npu_status find_domain(npu_hex_session *s, npu_error *err) {
         s->domain = (int)ask.effective_domain_id;
     }
     if (!result) return NPU_OK;
-    return npu_fail(err, NPU_NO_DEVICE, "hexagon.place", "%s (domain %s) is not there: %s (0x%x)", s->name, domain,
-                    npu_hex_result_name(result), (unsigned)result);
+    return npu_fail(err, NPU_NO_DEVICE, "hexagon.place", "%s (domain %s) is not there: %s (0x%x)%s", s->name, domain,
+                    npu_hex_result_name(result), (unsigned)result,
+                    s->driver->emulated ? " (emulated: --emu cdsps=2, sessions=4)" : "");
 }
 
 static npu_status open_handle(npu_hex_session *s, npu_error *err) {
@@ -143,8 +144,10 @@ static npu_status read_hwinfo(npu_hex_session *s, npu_error *err) {
                         s->hw.arch);
     if (!info.threads || info.threads > NPU_MAX_THREADS || info.vtcm_bytes < NPU_HEX_VTCM_LEAST ||
         info.vtcm_bytes > NPU_HEX_VTCM_MOST)
-        return npu_fail(err, NPU_REFUSED, "hexagon.hwinfo", "the NPU says %u threads and %u bytes of local memory",
-                        info.threads, info.vtcm_bytes);
+        return npu_fail(err, NPU_REFUSED, "hexagon.hwinfo",
+                        "the NPU says %u threads and %u bytes of local memory: it takes 1 to %d threads and %u to %u bytes",
+                        info.threads, info.vtcm_bytes, NPU_MAX_THREADS, (unsigned)NPU_HEX_VTCM_LEAST,
+                        (unsigned)NPU_HEX_VTCM_MOST);
     s->hw.threads = info.threads;
     s->hw.vtcm_bytes = info.vtcm_bytes;
     s->hw.hmx = info.hmx;
