@@ -92,8 +92,8 @@ static int exit_code(const npu_error *err) {
     }
 }
 
-/* Only the emulator knows which --emu there are, only the target what --npu-devices and --split may say: what they don't
- * know is refused there, and wrong usage all the same. */
+/* Only the emulator knows which --emu there are, only the target what --npu-devices and --split may say: what they
+ * don't know is refused there, and wrong usage all the same. */
 static bool is_usage(const npu_error *err) {
     const char *dot = strrchr(err->code, '.');
     return (dot && !strcmp(dot, ".emu_setting")) || !strcmp(err->code, "hexagon.devices") ||

@@ -144,10 +144,10 @@ static npu_status read_hwinfo(npu_hex_session *s, npu_error *err) {
                         s->hw.arch);
     if (!info.threads || info.threads > NPU_MAX_THREADS || info.vtcm_bytes < NPU_HEX_VTCM_LEAST ||
         info.vtcm_bytes > NPU_HEX_VTCM_MOST)
-        return npu_fail(err, NPU_REFUSED, "hexagon.hwinfo",
-                        "the NPU says %u threads and %u bytes of local memory: it takes 1 to %d threads and %u to %u bytes",
-                        info.threads, info.vtcm_bytes, NPU_MAX_THREADS, (unsigned)NPU_HEX_VTCM_LEAST,
-                        (unsigned)NPU_HEX_VTCM_MOST);
+        return npu_fail(
+            err, NPU_REFUSED, "hexagon.hwinfo",
+            "the NPU says %u threads and %u bytes of local memory: it takes 1 to %d threads and %u to %u bytes",
+            info.threads, info.vtcm_bytes, NPU_MAX_THREADS, (unsigned)NPU_HEX_VTCM_LEAST, (unsigned)NPU_HEX_VTCM_MOST);
     s->hw.threads = info.threads;
     s->hw.vtcm_bytes = info.vtcm_bytes;
     s->hw.hmx = info.hmx;
