@@ -19,13 +19,14 @@ void npu_hex_weight_image(const npu_tensor *weight, const char **kind, uint64_t 
 }
 
 static uint32_t devices_of(const npu_plan *plan) {
-    uint32_t n = 0;
-    for (const char *c = plan->settings.devices; *c; c++) n += *c == ':';
-    return n;
+    const npu_plan_settings *s = &plan->settings;
+    npu_hex_set set;
+    npu_status status = npu_hex_set_read(s->devices[0] ? s->devices : NULL, s->split[0] ? s->split : NULL, &set, NULL);
+    return status == NPU_OK ? set.n : 1;
 }
 
-/* Whether some layer has fewer key-value heads than there are devices, so that some have them twice. The width of a row
- * of keys, over that of one head; what can't be told counts as one head. */
+/* Whether some layer has fewer key-value heads than there are devices, so that some have them twice. K of SET_ROWS is
+ * the width of a row of all heads' keys, K of FLASH_ATTN that of one head; what can't be told counts as one head. */
 static bool may_copy_heads(const npu_plan *plan) {
     const npu_plan_entry *keys = NULL;
     for (uint32_t i = 0; i < plan->n_entries; i++) {
