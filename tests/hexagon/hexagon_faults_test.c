@@ -120,13 +120,14 @@ static void engine_stops(void **state) {
     (void)state;
     static const char *const actions[] = {"short", "code:8"};
     static const char *const strict[] = {"strict=0", "strict=1"};
+    const char *sanitize = getenv("NPU_SANITIZE"); /* there is no strict program then */
     const char *const off[] = {"fault=off", "strict=0", NULL};
     npu_error err;
     for (unsigned i = 0; i < 14; i++) {
         static const unsigned at[] = {1, 2, 3, 8, 15, 31, 100};
         char setting[64];
         snprintf(setting, sizeof setting, "fault=dsp:dma@%u=%s", at[i / 2], actions[i % 2]);
-        const char *const emu[] = {setting, strict[i / 2 % 2], NULL};
+        const char *const emu[] = {setting, strict[sanitize && *sanitize ? 0 : i / 2 % 2], NULL};
         npu_status status = session(emu, 10, 8, &err);
         if (status != NPU_DEVICE_LOST || strcmp(err.code, "htp.dma_failed") != 0 || !strstr(err.text, "op 0"))
             fail_msg("%s, %s: %s (%s) [%s]", emu[0], emu[1], npu_status_name(status), err.text, err.code);

@@ -35,7 +35,8 @@ typedef struct run {
     void (*before_save)(place *p, uint8_t *packed);
     int cancel; /* the number of questions after which saving is cancelled; 0 = never */
     int asked;
-    int cut; /* the number of the question before which the model's file is cut; 0 = never */
+    unsigned threads; /* 0 = 2 */
+    int cut;          /* the number of the question before which the model's file is cut; 0 = never */
     const char *cut_path;
 } run;
 
@@ -122,7 +123,7 @@ static inline void go(place *p, run *r) {
     p->log[0] = 0;
     const char *path = p->name ? p->name : p->model;
     assert_int_equal(npu_map_open(path, &map, &err), NPU_OK);
-    assert_int_equal(npu_pool_create(2, &pool, &err), NPU_OK);
+    assert_int_equal(npu_pool_create(r->threads ? r->threads : 2, &pool, &err), NPU_OK);
     npu_cache_file file = {path, map.data, map.size, map.device, map.inode, map.mtime_ns, map.ctime_ns};
     npu_cache_params params = {.logger = {listen, p, NPU_LOG_DEBUG},
                                .dir = p->root,
