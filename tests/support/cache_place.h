@@ -123,12 +123,13 @@ static inline void go(place *p, run *r) {
     p->log[0] = 0;
     const char *path = p->name ? p->name : p->model;
     assert_int_equal(npu_map_open(path, &map, &err), NPU_OK);
-    assert_int_equal(npu_pool_create(r->threads ? r->threads : 2, &pool, &err), NPU_OK);
+    unsigned threads = r->threads ? r->threads : 2;
+    assert_int_equal(npu_pool_create(threads, &pool, &err), NPU_OK);
     npu_cache_file file = {path, map.data, map.size, map.device, map.inode, map.mtime_ns, map.ctime_ns};
     npu_cache_params params = {.logger = {listen, p, NPU_LOG_DEBUG},
                                .dir = p->root,
                                .limit_bytes = r->limit ? r->limit : NPU_CACHE_DEFAULT_LIMIT,
-                               .threads = 2,
+                               .threads = threads,
                                .files = &file,
                                .n_files = 1,
                                .cancelled = cancelled,
