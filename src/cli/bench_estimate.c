@@ -6,7 +6,7 @@
 
 #include "api/api.h"
 #include "cli/bench.h"
-#include "wire/assumed.h"
+#include "target/assumed.h"
 #include "wire/format.h"
 
 enum { NPUS = 4, SPLITS = 3 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "htp/hvx/hvx_convert.h"
 #include "htp/hvx/hvx_f32.h"
 #include "wire/math.h"
@@ -23,10 +24,7 @@ static uint64_t rng = 0x5eed0d08;
 static int failures;
 
 static uint32_t next(void) {
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return (uint32_t)(rng >> 24);
+    return (uint32_t)(npu_random_next(&rng) >> 32);
 }
 
 static void fail(const char *what, uint32_t type, uint32_t n, uint32_t at, double got, double want) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "htp/hvx/hvx_dot_float.h"
 #include "htp/hvx/hvx_f32.h"
 #include "wire/format.h"
@@ -21,10 +22,7 @@ static uint64_t rng = 0x5eed0d09;
 static int failures;
 
 static uint32_t next(void) {
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return (uint32_t)(rng >> 24);
+    return (uint32_t)(npu_random_next(&rng) >> 32);
 }
 
 /* A weight as it is stored; returns its value. Behind the row's end there may be anything, so a NaN. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "htp/hvx/hvx_attn.h"
 #include "htp/hvx/hvx_dot.h"
 #include "htp/hvx/hvx_act.h"
@@ -26,10 +27,7 @@ static uint64_t rng = 0x5eed0d07;
 static int failures;
 
 static uint32_t next(void) {
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return (uint32_t)(rng >> 24);
+    return (uint32_t)(npu_random_next(&rng) >> 32);
 }
 
 /* NaN is a class. */

@@ -9,8 +9,8 @@
  * than a barrier costs, each a part of the columns for all (sharded). */
 #include <string.h>
 
+#include "target/assumed.h"
 #include "target/hexagon/hexagon_parts.h"
-#include "wire/assumed.h"
 #include "wire/format.h"
 #include "wire/image.h"
 #include "wire/op_check.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "target/hexagon/hexagon_hazard.h"
 #include "target/hexagon/hexagon_large.h"
 #include "wire/guard.h"
 #include "wire/image.h"
@@ -18,29 +19,29 @@ void npu_hex_weight_image(const npu_tensor *weight, const char **kind, uint64_t 
     *bytes = npu_image_bytes(npu_image_format_of(t.type), t.ne[0], t.ne[1]);
 }
 
-static uint32_t devices_of(const npu_plan *plan) {
+static npu_hex_set set_of(const npu_plan *plan) {
     const npu_plan_settings *s = &plan->settings;
     npu_hex_set set;
     npu_status status = npu_hex_set_read(s->devices[0] ? s->devices : NULL, s->split[0] ? s->split : NULL, &set, NULL);
-    return status == NPU_OK ? set.n : 1;
+    return status == NPU_OK ? set : (npu_hex_set){.n = 1};
 }
 
 /* Whether some layer has fewer key-value heads than there are devices, so that some have them twice. K of SET_ROWS is
  * the width of a row of all heads' keys, K of FLASH_ATTN that of one head; what can't be told counts as one head. */
-static bool may_copy_heads(const npu_plan *plan) {
+static bool may_copy_heads(const npu_plan *plan, uint32_t devices) {
     const npu_plan_entry *keys = NULL;
     for (uint32_t i = 0; i < plan->n_entries; i++) {
         const npu_plan_entry *e = &plan->entries[i];
         if (e->code == NPU_OP_SET_ROWS && (!keys || keys->layer != e->layer)) keys = e;
         if (e->code != NPU_OP_FLASH_ATTN) continue;
         uint32_t heads = keys && keys->layer == e->layer && e->K && keys->K % e->K == 0 ? keys->K / e->K : 1;
-        if (heads < devices_of(plan)) return true;
+        if (heads < devices) return true;
     }
     return false;
 }
 
 /* Two products' results, of every device: hexagon_split_row.c. */
-static uint64_t sums_bytes(const npu_plan *plan) {
+static uint64_t sums_bytes(const npu_plan *plan, uint32_t devices) {
     uint64_t rows = plan->settings.prefill_rows, most = 0;
     if (rows < plan->settings.decode_rows) rows = plan->settings.decode_rows;
     for (uint32_t i = 0; i < plan->n_entries; i++) {
@@ -48,16 +49,17 @@ static uint64_t sums_bytes(const npu_plan *plan) {
         uint32_t width = e->n_splits ? e->splits[0] : e->real_n;
         if (e->code == NPU_OP_MUL_MAT && e->layer != NPU_NO_LAYER && width > most) most = width;
     }
-    return 2 * devices_of(plan) * (rows * most * 4 + 128);
+    return 2 * devices * (rows * most * 4 + NPU_HEX_LINE);
 }
 
 /* What every batch uses of the window. Its image does not count: it is read before the batch's buffers are mapped. */
 static uint64_t pinned_bytes(const npu_hw *hw, const npu_plan *plan) {
     /* A device of a set has memory of its own for intermediate results, and a place for what passes between them. */
     uint64_t copies = plan->settings.devices[0] ? 3 : 1;
-    bool by_tensors = !strcmp(plan->settings.split, npu_hex_split_name(NPU_HEX_TENSOR));
-    uint64_t states = by_tensors && may_copy_heads(plan) ? 2 : 1;
-    return states * plan->state_bytes + copies * plan->compute_bytes + (by_tensors ? sums_bytes(plan) : 0) +
+    const npu_hex_set set = set_of(plan);
+    bool by_tensors = set.split == NPU_HEX_TENSOR;
+    uint64_t states = by_tensors && may_copy_heads(plan, set.n) ? 2 : 1;
+    return states * plan->state_bytes + copies * plan->compute_bytes + (by_tensors ? sums_bytes(plan, set.n) : 0) +
            plan->io_bytes + npu_hex_ring_bytes(hw) + 3 * 4096;
 }
 
@@ -109,12 +111,18 @@ static const char *describe_op(const npu_plan_entry *e, char text[256]) {
     return text;
 }
 
+/* What any op of a plan needs, its weights aside. */
+typedef struct needs {
+    uint64_t pinned_bytes, chunk_bytes;
+    uint32_t buffers;
+} needs;
+
 /* That an op's buffers fit into the window together. Each of its tensors shares a buffer with at most a chunk of others
  * (hexagon_weights.c). */
-static npu_status check_window(const npu_caps *caps, const npu_plan *plan, const npu_plan_entry *e, npu_error *err) {
+static npu_status check_window(const npu_caps *caps, const npu_plan *plan, const needs *any, const npu_plan_entry *e,
+                               npu_error *err) {
     uint64_t window = caps->hw.window_bytes, weights = weights_at_once(&plan->caps.hw, e);
-    uint64_t need = pinned_bytes(&plan->caps.hw, plan) + weights;
-    need += e->n_tensors * (chunk_bytes(&plan->caps.hw, plan) + 4096);
+    uint64_t need = any->pinned_bytes + weights + e->n_tensors * (any->chunk_bytes + 4096);
     uint64_t image = npu_hex_ring_bytes(&plan->caps.hw) + npu_hex_arena_bytes(&plan->caps.hw);
     if (need < image) need = image;
     if (need <= window) return NPU_OK;
@@ -131,18 +139,18 @@ static npu_status check_window(const npu_caps *caps, const npu_plan *plan, const
  * own memory for intermediate results, and the places for what passes between devices (hexagon_split_*.c). */
 static uint32_t other_buffers(const npu_plan *plan) {
     if (!plan->settings.devices[0]) return 3;
-    return strcmp(plan->settings.split, npu_hex_split_name(NPU_HEX_TENSOR)) != 0 ? 6 : 7;
+    return set_of(plan).split == NPU_HEX_TENSOR ? 7 : 6;
 }
 
 /* That an op's buffers can be mapped together: each of its tensors may lie in another one, or a part of it. */
-static npu_status check_slots(const npu_caps *caps, const npu_plan *plan, const npu_plan_entry *e, npu_error *err) {
-    uint32_t others = other_buffers(plan), need = others + e->n_tensors;
+static npu_status check_slots(const npu_caps *caps, const needs *any, const npu_plan_entry *e, npu_error *err) {
+    uint32_t need = any->buffers + e->n_tensors;
     if (need <= npu_hex_batch_buffers(&caps->hw) || !NPU_GUARD(DRIVER_PLAN_SLOTS)) return NPU_OK;
     char text[256];
     return npu_fail(err, NPU_REFUSED, "plan.slots",
                     "%s may need %u buffers mapped at once, and the NPU has %u slots: %u with weights, "
                     "%u others, one for a trace",
-                    describe_op(e, text), need + 1, caps->hw.slots, e->n_tensors, others);
+                    describe_op(e, text), need + 1, caps->hw.slots, e->n_tensors, any->buffers);
 }
 
 /* Layers in order, as many for each device as can be; ops outside of them go with their neighbours. */
@@ -171,12 +179,14 @@ npu_status npu_hex_check_plan(const npu_caps *caps, const npu_plan *plan, npu_er
         if (pinned[i].bytes > caps->hw.max_buffer_bytes)
             return npu_fail(err, NPU_REFUSED, "plan.buffer", "%llu bytes of %s memory: at most %u in one buffer",
                             (unsigned long long)pinned[i].bytes, pinned[i].name, (unsigned)caps->hw.max_buffer_bytes);
+    const npu_hw *hw = &plan->caps.hw;
+    const needs any = {pinned_bytes(hw, plan), chunk_bytes(hw, plan), other_buffers(plan)};
     for (uint32_t i = 0; i < plan->n_entries; i++) {
         const npu_plan_entry *e = &plan->entries[i];
         if (!e->on_device) continue;
         NPU_TRY(check_image(e, err));
-        NPU_TRY(check_window(caps, plan, e, err));
-        NPU_TRY(check_slots(caps, plan, e, err));
+        NPU_TRY(check_window(caps, plan, &any, e, err));
+        NPU_TRY(check_slots(caps, &any, e, err));
     }
     return NPU_OK;
 }

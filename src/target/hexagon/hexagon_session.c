@@ -1,19 +1,11 @@
-/* Bring-up and end of a session: the handle, what the NPU program says of its hardware, the packet queue and whether it
- * answers. Buffers: hexagon_buffer.c; requests: hexagon_submit.c. */
+/* Bring-up and end of a session: its place, the handle, what the NPU program says of its hardware. The packet queue:
+ * hexagon_transport.c; buffers: hexagon_buffer.c; requests: hexagon_submit.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "target/hexagon/hexagon_program.h"
 #include "target/hexagon/hexagon_session_internal.h"
-#include "wire/guard.h"
-
-enum {
-    QUEUE_BYTES = NPU_HEX_DEPTH * 128 + 1024,
-    ECHO_LEAST_US = 500000,
-    ECHO_LEAST_EMULATED_US = 2000000,
-};
 
 const npu_hw *npu_hex_session_hw(const npu_hex_session *s) {
     return &s->hw;
@@ -155,100 +147,6 @@ static npu_status read_hwinfo(npu_hex_session *s, npu_error *err) {
     return NPU_OK;
 }
 
-/* Plain invokes from here on; the reason is said where that will not do. */
-static void miss_queue(npu_hex_session *s, const char *doing, int result) {
-    s->no_queue_status = npu_hex_status(result);
-    snprintf(s->no_queue, sizeof s->no_queue, "%s: %s (0x%x)", doing, npu_hex_result_name(result), (unsigned)result);
-    npu_log(&s->logger, NPU_LOG_INFO, "hexagon: %s: no packet queue (%s), plain invokes", s->name, s->no_queue);
-}
-
-/* A queue when the library has them; |*id| 0 means plain invokes. */
-static void make_queue(npu_hex_session *s, uint64_t *id) {
-    const npu_hex_driver *d = s->driver;
-    *id = 0;
-    if (!d->dspqueue_create || !d->dspqueue_export || !d->dspqueue_close || !d->dspqueue_write || !d->dspqueue_read) {
-        miss_queue(s, "the library has no such calls", AEE_EUNSUPPORTED);
-        return;
-    }
-    int result = d->dspqueue_create(s->domain, 0, QUEUE_BYTES, QUEUE_BYTES, NULL, NULL, NULL, &s->queue);
-    if (!result) result = d->dspqueue_export(s->queue, id);
-    if (!result) return;
-    miss_queue(s, "making it", result);
-    if (s->queue) d->dspqueue_close(s->queue);
-    s->queue = NULL;
-    *id = 0;
-}
-
-static int start(npu_hex_session *s, uint64_t queue_id) {
-    npu_rpc_start in = {.magic = NPU_WIRE_MAGIC,
-                        .version = NPU_WIRE_VERSION,
-                        .queue_id = queue_id,
-                        .window_bytes = npu_hex_session_window(s),
-                        .threads = s->hw.threads,
-                        .vtcm_bytes = s->hw.vtcm_bytes,
-                        .trace_fd = s->ring ? s->ring->fd : -1,
-                        .trace_bytes = s->ring ? (uint32_t)s->ring->bytes : 0,
-                        .arch = s->hw.arch,
-                        .hmx = s->hw.hmx,
-                        .fence_timeout_us = s->timeout_us,
-                        .max_buffer_bytes = s->hw.max_buffer_bytes};
-    int result = npu_hex_rpc(s->driver, s->handle, NPU_RPC_START, &in, sizeof in, NULL, 0);
-    s->started = !result;
-    return result;
-}
-
-/* AEE_EBADSTATE of the program itself: a thread of it hangs. */
-#define STOP_STUCK 0x8000040Du
-
-/* A program that does not stop keeps what it has, its end of the queue too: only the end of its process helps. The
- * session is lost then. */
-static int stop(npu_hex_session *s) {
-    int result = s->started ? npu_hex_rpc(s->driver, s->handle, NPU_RPC_STOP, NULL, 0, NULL, 0) : 0;
-    s->started = false;
-    if (!result && s->queue) result = s->driver->dspqueue_close(s->queue);
-    if (result) npu__hex_lose(s, NPU_DEVICE_LOST);
-    if (!result) s->queue = NULL;
-    return result;
-}
-
-/* How long the first packet may take there and back. A queue that does not work is found at every opening, so a tenth
- * of what an answer may take has to be enough; a short --timeout leaves a device half a second, and emulation on a busy
- * machine what it needs. */
-static uint64_t echo_limit_us(const npu_hex_session *s) {
-    uint64_t limit = NPU_GUARD(DRIVER_ECHO_TIMEOUT) ? s->timeout_us / 10 : UINT32_MAX,
-             least = s->driver->emulated ? ECHO_LEAST_EMULATED_US : ECHO_LEAST_US;
-    if (limit < least) limit = least;
-    return limit;
-}
-
-static const npu_wire_request echo_request = {
-    .magic = NPU_WIRE_MAGIC, .version = NPU_WIRE_VERSION, .kind = NPU_WIRE_ECHO, .sequence = ~0ull};
-
-static void send_echo(npu_hex_session *s) {
-    uint64_t limit = echo_limit_us(s);
-    s->echo_until_us = npu_clock_us() + limit;
-    int result = s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof echo_request, (const uint8_t *)&echo_request,
-                                           npu__hex_queue_us(limit));
-    s->echo_sent = !result;
-    if (result) miss_queue(s, "sending its first packet", result);
-}
-
-/* One packet there and back shows that the queue works; it does not on some kernels. */
-static bool has_echo(npu_hex_session *s) {
-    npu_wire_response a;
-    uint32_t flags, buffers, bytes = 0;
-    uint64_t now = npu_clock_us(), left = s->echo_until_us > now ? s->echo_until_us - now : 0;
-    if (!s->echo_sent) return false;
-    int result = s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a,
-                                          npu__hex_queue_us(left));
-    if (!result && bytes == sizeof a && a.magic == NPU_WIRE_MAGIC && a.kind == NPU_WIRE_ECHO &&
-        a.sequence == echo_request.sequence && !a.code)
-        return true;
-    miss_queue(s, result ? "waiting for its first answer" : "its first answer is malformed",
-               result ? result : AEE_EINVALIDFORMAT);
-    return false;
-}
-
 /* Up to the first packet, once the domain is known. */
 static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     const npu_hex_arch *arch;
@@ -258,23 +156,7 @@ static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     NPU_TRY(open_handle(s, err));
     NPU_TRY(read_hwinfo(s, err));
     if (traced) NPU_TRY(npu_hex_buffer_alloc(s, npu_hex_ring_bytes(&s->hw), true, &s->ring, err));
-    uint64_t queue_id;
-    make_queue(s, &queue_id);
-    int result = start(s, queue_id);
-    if (!result && queue_id) send_echo(s);
-    if (result && queue_id) miss_queue(s, "starting the NPU program with it", result);
-    return result && !queue_id ? npu_hex_fail(err, result, "starting the NPU program") : NPU_OK;
-}
-
-/* Where the packet does not come back, plain invokes. */
-static npu_status choose_transport(npu_hex_session *s, npu_error *err) {
-    if (!s->queue || has_echo(s)) return NPU_OK;
-    int result = stop(s);
-    if ((uint32_t)result == STOP_STUCK)
-        return npu_fail(err, NPU_DEVICE_LOST, "hexagon.stuck", "the NPU program neither answers nor stops");
-    if (result) return npu_hex_fail(err, result, "the NPU program ended at its first packet");
-    result = start(s, 0);
-    return result ? npu_hex_fail(err, result, "starting the NPU program") : NPU_OK;
+    return npu__hex_transport_begin(s, err);
 }
 
 static npu_status create(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_place place,
@@ -322,13 +204,19 @@ npu_status npu_hex_sessions_open(const npu_hex_driver *driver, const npu_target_
     for (uint32_t i = 0; i < n && status == NPU_OK; i++) { /* all packets are under way by now */
         at = i;
         npu_hex_guard_begin(out[i]->guard);
-        status = guarded(out[i], choose_transport(out[i], err), err);
+        status = guarded(out[i], npu__hex_transport_choose(out[i], err), err);
     }
     if (status == NPU_OK) return NPU_OK;
     if (err) name_session(out[at], err);
     npu_hex_sessions_close(out, n);
     memset(out, 0, n * sizeof *out);
     return status;
+}
+
+npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_session **out,
+                                npu_error *err) {
+    const npu_hex_place first = {0, 0};
+    return npu_hex_sessions_open(driver, params, &first, 1, out, err);
 }
 
 void npu__hex_lose(npu_hex_session *s, npu_status status) {
@@ -354,7 +242,7 @@ void npu_hex_sessions_close(npu_hex_session *const *sessions, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         if (!sessions[i] || sessions[i]->lost) continue;
         npu_hex_guard_begin(sessions[i]->guard);
-        stop(sessions[i]); /* unmaps them all */
+        npu__hex_transport_end(sessions[i]); /* unmaps its buffers */
         npu_hex_guard_end(sessions[i]->guard);
     }
     for (uint32_t i = 0; i < n; i++)
@@ -372,12 +260,6 @@ void npu_hex_sessions_close(npu_hex_session *const *sessions, uint32_t n) {
         npu_hex_guard_free(sessions[i]->guard);
         free(sessions[i]);
     }
-}
-
-npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_params *params, npu_hex_session **out,
-                                npu_error *err) {
-    const npu_hex_place first = {0, 0};
-    return npu_hex_sessions_open(driver, params, &first, 1, out, err);
 }
 
 void npu_hex_session_close(npu_hex_session *s) {

@@ -1,5 +1,5 @@
-/* What the three parts of a session share: bring-up (hexagon_session.c), buffers (hexagon_buffer.c), requests
- * (hexagon_submit.c). Private to these. */
+/* What the four parts of a session share: bring-up (hexagon_session.c), the packet queue (hexagon_transport.c), buffers
+ * (hexagon_buffer.c), requests (hexagon_submit.c). Private to these. */
 #ifndef NPU_HEXAGON_SESSION_INTERNAL_H
 #define NPU_HEXAGON_SESSION_INTERNAL_H
 
@@ -41,6 +41,19 @@ struct npu_hex_session {
 /* The session is lost, as |status| says, and its process ended: a library may ask every process before it gives memory
  * back, so that one that hangs would hold up what the others of a set do. Its buffers stay. */
 void npu__hex_lose(npu_hex_session *s, npu_status status);
+
+/* Makes a packet queue where the library has them, starts the program and sends a first packet, without waiting for the
+ * answer. Without a queue the session is one of plain invokes, and no_queue says why; that is no error. On failure the
+ * session is to be closed, as after the next one. */
+npu_status npu__hex_transport_begin(npu_hex_session *s, npu_error *err);
+
+/* Waits for the first packet to come back, up to the limit set when it was sent; where it does not, the program is
+ * started anew without a queue. NPU_DEVICE_LOST: it does not stop. */
+npu_status npu__hex_transport_choose(npu_hex_session *s, npu_error *err);
+
+/* Stops the program and closes the queue. Not 0: the library's code; a program that does not stop keeps what it has,
+ * its end of the queue too, so that only the end of its process helps, and the session is lost. */
+int npu__hex_transport_end(npu_hex_session *s);
 
 /* How long one call to a queue waits: at most 71 minutes of a longer time-out; UINT32_MAX would be for ever. */
 static inline uint32_t npu__hex_queue_us(uint64_t us) {

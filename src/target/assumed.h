@@ -1,7 +1,7 @@
 /* What is assumed of a chip where nothing could be measured. It is used for estimates (npu bench --estimate), and where
  * a split of a model over several NPUs weighs a barrier against bytes (hexagon_parts_sums.c). */
-#ifndef NPU_WIRE_ASSUMED_H
-#define NPU_WIRE_ASSUMED_H
+#ifndef NPU_TARGET_ASSUMED_H
+#define NPU_TARGET_ASSUMED_H
 
 #include <stdint.h>
 
