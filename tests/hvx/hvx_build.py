@@ -48,15 +48,19 @@ def include():
     return os.path.join(os.path.dirname(ziglang.__file__), "lib", "include")
 
 
-def hexagon(args, out):
-    """Compiles for Hexagon Linux."""
+def hexagon_compiler():
+    """The command that compiles for Hexagon Linux."""
     include()
-    cc = [sys.executable, "-m", "ziglang", "cc", "-target", "hexagon-linux-musl", "-mcpu=" + CPU]
-    run(cc + ["-ffp-contract=off", "-fno-math-errno", "-static", *args, "-o", out])
+    return [sys.executable, "-m", "ziglang", "cc", "-target", "hexagon-linux-musl", "-mcpu=" + CPU, "-ffp-contract=off",
+            "-fno-math-errno", "-static"]
 
 
-def native(args, folder):
-    """Compiles in every way this PC can run; yields a label and the program."""
+def hexagon(args, out):
+    run([*hexagon_compiler(), *args, "-o", out])
+
+
+def native_compilers():
+    """Every way of compiling that this PC can run: a label and the command."""
     have = open("/proc/cpuinfo").read() if os.path.exists("/proc/cpuinfo") else ""
     for compiler in ("gcc", "clang-14", "clang") if FULL else (os.environ.get("CC", "gcc"),):
         if not shutil.which(compiler):
@@ -64,7 +68,13 @@ def native(args, folder):
         for level, flags, needs in LEVELS:
             if any(not re.search(rf"\b{n}\b", have) for n in needs):
                 continue
-            out = os.path.join(folder, level)
             quiet = [] if "clang" in compiler else ["-Wno-psabi"]
-            run([compiler, *FLAGS, *quiet, *flags.split(), "-I" + HEADERS, *args, "-o", out, "-lm"])
-            yield f"{compiler} {level}", [out]
+            yield f"{compiler} {level}", [compiler, *FLAGS, *quiet, *flags.split(), "-I" + HEADERS]
+
+
+def native(args, folder):
+    """Compiles in every such way; yields a label and the program."""
+    out = os.path.join(folder, "native")
+    for label, compiler in native_compilers():
+        run([*compiler, *args, "-o", out, "-lm"])
+        yield label, [out]

@@ -1,34 +1,46 @@
 """Runs kernel_run.c, convert_run.c and float_run.c, the scalar checks of htp/hvx, in the native builds and the qemu build of the NPU
-program, and its real build on the model of HVX float."""
+program, and its real build on the model of HVX float. What the three check is compiled once for each build."""
 import glob
 import os
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import hvx_build as build
 
+PROGRAMS = ("kernel_run.c", "convert_run.c", "float_run.c")
+CHECKED = ("htp/hvx/*.c", "src/quant/*.c", "wire/format.c", "wire/image.c", "src/target/hexagon/hexagon_repack.c")
 
-def check(program_source, qemu, folder):
-    tree = lambda pattern: sorted(f for f in glob.glob(os.path.join(build.SOURCE, pattern)) if not f.endswith("_test.c"))
-    sources = [os.path.join(build.HERE, program_source), *tree("htp/hvx/*.c"), *tree("src/quant/*.c")]
-    sources += [*tree("wire/format.c"), *tree("wire/image.c"), *tree("src/target/hexagon/hexagon_repack.c")]
-    sources += ["-I" + os.path.join(build.SOURCE, part) for part in ("", "src", "include")]
-    program = os.path.join(folder, "hexagon")
-    build.hexagon(["-O2", "-DHTP_BUILD_QEMU", *sources, "-lm"], program)
-    print(f"{program_source}, qemu:", build.run(qemu + [program, "400"]).strip())
-    for label, program in build.native(["-DHTP_BUILD_NATIVE", *sources], folder):
-        print(f"{program_source}, {label}:", build.run(program + ["2000"]).strip())
-    for arch in ("68", "73", "79") if build.FULL else ("73",):
-        flags = ["-DHTP_BUILD_REAL", "-DNPU_NO_INLINE", "-D__HVX_ARCH__=" + arch]
-        label, program = next(build.native(flags + sources, folder))
-        print(f"{program_source}, real build of v{arch} on the model, {label}:", build.run(program + ["400"]).strip())
+
+def programs(compiler, folder):
+    """Each program's name and file."""
+    compiler = compiler + ["-I" + os.path.join(build.SOURCE, part) for part in ("", "src", "include")]
+    sources = [f for pattern in CHECKED for f in sorted(glob.glob(os.path.join(build.SOURCE, pattern))) if not f.endswith("_test.c")]
+    sources += [os.path.join(build.HERE, name) for name in PROGRAMS]
+    objects = {f: os.path.join(folder, os.path.basename(f) + ".o") for f in sources}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda f: build.run([*compiler, "-c", f, "-o", objects[f]]), sources))
+    of_all = [objects[f] for f in sources[:-len(PROGRAMS)]]
+    for name, source in zip(PROGRAMS, sources[-len(PROGRAMS):]):
+        out = os.path.join(folder, name + ".program")
+        build.run([*compiler, objects[source], *of_all, "-o", out, "-lm"])
+        yield name, out
+
+
+def check(label, compiler, rounds, runner=()):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, program in programs(compiler, folder):
+            print(f"{name}, {label}:", build.run([*runner, program, rounds]).strip(), flush=True)
 
 
 def main():
-    qemu = build.qemu()
-    for program_source in ("kernel_run.c", "convert_run.c", "float_run.c"):
-        with tempfile.TemporaryDirectory() as folder:
-            check(program_source, qemu, folder)
+    check("qemu", build.hexagon_compiler() + ["-O2", "-DHTP_BUILD_QEMU"], "400", build.qemu())
+    for label, compiler in build.native_compilers():
+        check(label, compiler + ["-DHTP_BUILD_NATIVE"], "2000")
+    for arch in ("68", "73", "79") if build.FULL else ("73",):
+        label, compiler = next(build.native_compilers())
+        check(f"real build of v{arch} on the model, {label}",
+              compiler + ["-DHTP_BUILD_REAL", "-DNPU_NO_INLINE", "-D__HVX_ARCH__=" + arch], "400")
 
 
 sys.exit(main())
