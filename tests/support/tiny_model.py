@@ -4,6 +4,8 @@ second opinion on the graphs, hyper-parameters and rotary tables of src/model.
     m = Tiny("llama", n_embd=64, n_heads=4, …); m.save(path); m.logits(ids, ctx)
 
 A setting is a dimension or feature below, or a GGUF key of the architecture, given as keys={"rope.scaling.type": "yarn"}.
+types: the type of matrices by a part of their names, or a function of name and row width that tells it. n_heads, n_kv and
+n_ff may be lists, with a number for each layer.
 """
 import math
 
@@ -14,6 +16,12 @@ NEOX = ("qwen2", "qwen3", "gemma2", "gemma3", "phi3")
 GEMMA = ("gemma2", "gemma3")
 DEFAULTS = dict(n_layers=2, n_embd=64, n_heads=4, n_kv=2, n_ff=96, n_vocab=97, n_ctx=256, head=None, head_v=None,
                 tied=False, bias=False, fused_qkv=False, rope_freqs=False, factors=False, type="F32", types={}, keys={})
+# Values of a block, by weight type.
+BLOCKS = {"F32": 1, "F16": 1, "BF16": 1, "Q4_0": 32, "Q4_1": 32, "Q5_0": 32, "Q5_1": 32, "Q8_0": 32, "IQ4_NL": 32, "MXFP4": 32,
+          "Q2_K": 256, "Q3_K": 256, "Q4_K": 256, "Q5_K": 256, "Q6_K": 256, "IQ4_XS": 256}
+# Where a block has its f16 scale and that of its minima, and the scale's codes' mean, which the minima take away.
+RANDOM_BLOCKS = {"Q2_K": (80, 82, 1.5), "Q3_K": (108, None, 0), "Q4_K": (0, 2, 7.5), "Q5_K": (0, 2, 15.5), "Q6_K": (208, None, 0),
+                 "IQ4_NL": (0, None, 0), "IQ4_XS": (0, None, 0)}
 
 
 class Tiny:
@@ -21,14 +29,18 @@ class Tiny:
         self.arch, self.s = arch, {**DEFAULTS, **settings}
         self.rng = np.random.default_rng(seed)
         s = self.s
-        self.head = s["head"] or s["n_embd"] // s["n_heads"]
+        self.head = s["head"] or s["n_embd"] // self.of("n_heads", 0)
         self.head_v = s["head_v"] or self.head
         self.tensors = {}
         self.eps = s["keys"].get("attention.layer_norm_rms_epsilon", 1e-5)
         self.rot = s["keys"].get("rope.dimension_count", self.head)
         self._global()
         for i in range(s["n_layers"]):
-            self._layer(f"blk.{i}.")
+            self._layer(f"blk.{i}.", *(self.of(n, i) for n in ("n_heads", "n_kv", "n_ff")))
+
+    def of(self, name, layer):
+        value = self.s[name]
+        return value[layer] if isinstance(value, list) else value
 
     def key(self, name, default=None):
         return self.s["keys"].get(name, default)
@@ -36,17 +48,24 @@ class Tiny:
     def _matrix(self, name, n_in, n_out):
         """Stored in the case's type; kept as what that type holds."""
         w = (self.rng.standard_normal((n_out, n_in)) * 1.5 / math.sqrt(n_in)).astype(np.float32)
-        kind = next((t for part, t in self.s["types"].items() if part in name), self.s["type"])
-        kind = gguf.GGMLQuantizationType[kind]
-        raw = self._random_q6_k(n_out, n_in) if kind == gguf.GGMLQuantizationType.Q6_K else gguf.quants.quantize(w, kind)
+        types = self.s["types"]
+        name_of = types(name, n_in) if callable(types) else next((t for p, t in types.items() if p in name), self.s["type"])
+        kind = gguf.GGMLQuantizationType[name_of]
+        raw = self._random_blocks(kind, n_out, n_in) if name_of in RANDOM_BLOCKS else gguf.quants.quantize(w, kind)
         self.tensors[name] = (raw, kind, gguf.quants.dequantize(raw, kind).astype(np.float64))
 
-    def _random_q6_k(self, n_out, n_in):
-        """The package has no quantiser of it: random codes and sub-scales, one scale that gives weights their usual size."""
-        values, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType.Q6_K]
+    def _random_blocks(self, kind, n_out, n_in):
+        """The package has no quantiser of these: random codes, and one scale that gives weights their usual size."""
+        values, size = gguf.GGML_QUANT_SIZES[kind]
+        at, min_at, mean = RANDOM_BLOCKS[kind.name]
         raw = self.rng.integers(0, 256, (n_out, n_in // values, size), np.uint8)
-        raw[:, :, 208:] = np.frombuffer(np.float16(1.5 / 1369 / math.sqrt(n_in)).tobytes(), np.uint8)
-        return raw.reshape(n_out, -1)
+
+        def put(d):
+            for where, v in [(at, d)] + ([] if min_at is None else [(min_at, d * mean)]):
+                raw[:, :, where : where + 2] = np.frombuffer(np.float16(v).tobytes(), np.uint8)
+            return raw.reshape(n_out, -1)
+
+        return put(1.5 / math.sqrt(n_in) / gguf.quants.dequantize(put(1.0), kind).std())
 
     def _vector(self, name, n, mean=0.0, spread=0.2):
         v = (mean + spread * self.rng.standard_normal(n)).astype(np.float32)
@@ -66,16 +85,16 @@ class Tiny:
             v = (1 + 3 * self.rng.random(self.rot // 2)).astype(np.float32)
             self.tensors[name + ".weight"] = (v, gguf.GGMLQuantizationType.F32, v.astype(np.float64))
 
-    def _layer(self, p):
+    def _layer(self, p, n_heads, n_kv, n_ff):
         s = self.s
-        q, k, v = s["n_heads"] * self.head, s["n_kv"] * self.head, s["n_kv"] * self.head_v
+        q, k, v = n_heads * self.head, n_kv * self.head, n_kv * self.head_v
         self._vector(p + "attn_norm.weight", s["n_embd"], 1)
         parts = [("attn_qkv", q + k + v)] if s["fused_qkv"] else [("attn_q", q), ("attn_k", k), ("attn_v", v)]
         for name, n in parts:
             self._matrix(f"{p}{name}.weight", s["n_embd"], n)
             if s["bias"]:
                 self._vector(f"{p}{name}.bias", n)
-        self._matrix(p + "attn_output.weight", s["n_heads"] * self.head_v, s["n_embd"])
+        self._matrix(p + "attn_output.weight", n_heads * self.head_v, s["n_embd"])
         if self.arch in ("qwen3", "gemma3"):
             self._vector(p + "attn_q_norm.weight", self.head, 1)
             self._vector(p + "attn_k_norm.weight", self.head, 1)
@@ -83,9 +102,9 @@ class Tiny:
         if self.arch in GEMMA:
             self._vector(p + "post_attention_norm.weight", s["n_embd"], 1)
             self._vector(p + "post_ffw_norm.weight", s["n_embd"], 1)
-        wide = [("ffn_up", 2 * s["n_ff"])] if self.arch == "phi3" else [("ffn_gate", s["n_ff"]), ("ffn_up", s["n_ff"])]
+        wide = [("ffn_up", 2 * n_ff)] if self.arch == "phi3" else [("ffn_gate", n_ff), ("ffn_up", n_ff)]
         for name, n in wide + [("ffn_down", s["n_embd"])]:
-            self._matrix(f"{p}{name}.weight", s["n_ff"] if name == "ffn_down" else s["n_embd"], n)
+            self._matrix(f"{p}{name}.weight", n_ff if name == "ffn_down" else s["n_embd"], n)
             if s["bias"] == "all":
                 self._vector(f"{p}{name}.bias", n)
 
@@ -178,14 +197,14 @@ class Tiny:
 
     def projected(self, x, i, ctx):
         """q, k, v of layer |i|, normed and rotated, and its window."""
-        s, p, rows = self.s, f"blk.{i}.", len(x)
-        nq, nk = s["n_heads"] * self.head, s["n_kv"] * self.head
-        if s["fused_qkv"]:
+        p, rows, n_heads, n_kv = f"blk.{i}.", len(x), self.of("n_heads", i), self.of("n_kv", i)
+        nq, nk = n_heads * self.head, n_kv * self.head
+        if self.s["fused_qkv"]:
             q, k, v = np.split(self.linear(x, p + "attn_qkv"), [nq, nq + nk], axis=-1)
         else:
             q, k, v = (self.linear(x, p + "attn_" + c) for c in "qkv")
-        q, k = q.reshape(rows, s["n_heads"], self.head), k.reshape(rows, s["n_kv"], self.head)
-        v = v.reshape(rows, s["n_kv"], self.head_v)
+        q, k = q.reshape(rows, n_heads, self.head), k.reshape(rows, n_kv, self.head)
+        v = v.reshape(rows, n_kv, self.head_v)
         if self.arch in ("qwen3", "gemma3"):
             q, k = self.norm(q, p + "attn_q_norm"), self.norm(k, p + "attn_k_norm")
         window = self.windows(i)
@@ -199,7 +218,7 @@ class Tiny:
         temperature = self.key("attention.temperature_scale", 0.0)
         original = self.key("rope.scaling.original_context_length", s["n_ctx"])
         q = q * (1 + temperature * np.log(1 + np.arange(rows) // original))[:, None, None]
-        k, v = (np.repeat(t, s["n_heads"] // s["n_kv"], axis=1) for t in (k, v))
+        k, v = (np.repeat(t, self.of("n_heads", i) // self.of("n_kv", i), axis=1) for t in (k, v))
         score = np.einsum("qhd,khd->hqk", q, k) * self.key("attention.scale", 1 / math.sqrt(self.head))
         cap = self.key("attn_logit_softcapping", 50.0 if self.arch == "gemma2" else 0.0)
         score = cap * np.tanh(score / cap) if cap else score
