@@ -61,7 +61,7 @@ format: ## format all C files
 	@scripts/venv >/dev/null
 	@scripts/lint-format --fix
 
-lint: ## check formatting and run clang-tidy
+lint: ## check formatting and run clang-tidy and ruff
 	@scripts/check lint
 
 clean: ## remove build/

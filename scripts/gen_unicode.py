@@ -8,6 +8,7 @@
 Pre-tokenizers split by these tables, so one Unicode version is pinned for all distributions: 15.1, the one that the mainstream
 engine uses. The interpreter's own unicodedata module is whatever Python was built with, hence the package.
 """
+import itertools
 import re
 import sys
 
@@ -90,7 +91,7 @@ def compare(path):
     pair = r"\{0x([0-9A-F]+), 0x([0-9A-F]+)\}"
     ranges = [(int(a, 16), int(b, 16)) for a, b in re.findall(pair, section["ranges_flags"])]
     theirs = bytearray(COUNT)
-    for (first, flags), (end, _) in zip(ranges, ranges[1:]):
+    for (first, flags), (end, _) in itertools.pairwise(ranges):
         theirs[first:end] = bytes([flags.bit_length() - 1]) * (end - first)
     for c in re.findall(r"0x([0-9A-F]+)", section["set_whitespace"]):
         theirs[int(c, 16)] |= SPACE_BIT

@@ -53,7 +53,7 @@ def main(tool, cases):
     answers = [json.loads(line) for line in run.stdout.split("\n") if line]
     assert len(answers) == len(rows), run.stderr
     bad = 0
-    for (name, _, _, want), got in zip(rows, answers):
+    for (name, _, _, want), got in zip(rows, answers, strict=True):
         if got.get("text") != want:
             bad += 1
             print(repr(name), "gives", got, "\n    not", repr(want))

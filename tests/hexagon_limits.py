@@ -77,7 +77,7 @@ def least(path, devices, limit):
 
 def matrix(rng, path, out, wants):
     told = collections.Counter()
-    for devices, want in zip(SETS, wants):
+    for devices, want in zip(SETS, wants, strict=True):
         window, most = least(path, devices, "window"), least(path, devices, "max_buffer")
         windows = [max(window // 2, LEAST), window, window + rng.randrange(1 << 20), 4 * window, 3 << 30]
         buffers = [max(most - 4096, LEAST), most, most + rng.randrange(1 << 19), 1 << 30]

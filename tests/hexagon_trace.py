@@ -139,7 +139,7 @@ def check_device(top, model_ops):
     main = top[group, "main"]
     assert [s.name for s in main] == ["batch"] * len(host), [s.name for s in main]
     kinds, covered = collections.Counter(), []
-    for out, batch in zip(host, main):
+    for out, batch in zip(host, main, strict=True):
         assert out.begin <= batch.begin <= batch.end <= out.end, "a batch is inside the host's"
         ops = [s for s in batch.children if s.category == "op"]
         assert [s.notes["op"] for s in ops] == list(range(out.notes["ops"])), "each op once, in order"

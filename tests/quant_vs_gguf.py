@@ -89,7 +89,7 @@ def main():
     for name, x, want in pack_cases(rng):
         got = tool(a.tool, "pack", name, x.tobytes())
         if got != want:
-            at = next((i for i, (p, q) in enumerate(zip(got, want)) if p != q), min(len(got), len(want)))
+            at = next((i for i, (p, q) in enumerate(zip(got, want, strict=False)) if p != q), min(len(got), len(want)))
             bad.append("pack %s: byte %d differs" % (name, at))
     for text in bad:
         print("FAIL", text)

@@ -20,11 +20,11 @@ failed = done = 0
 for INPUT in sorted(FOLDERS[-1].glob("ggml-vocab-*.gguf.inp")):
     VOCAB = INPUT.with_suffix("")
     strings = INPUT.read_bytes().split(b"\n__ggml_vocab_test__\n")
-    wanted = [",".join(line.split()) for line in VOCAB.with_name(VOCAB.name + ".out").read_text().split("\n")]
+    wanted = [",".join(line.split()) for line in VOCAB.with_name(VOCAB.name + ".out").read_text().split("\n")[:-1]]
     data = b"".join(struct.pack("<I", len(s)) + s for s in strings)
     run = subprocess.run([sys.argv[1], VOCAB], input=data, capture_output=True, timeout=120)
     lines = run.stdout.decode().split("\n")[:-1]
-    bad = [s for s, line, want in zip(strings, lines, wanted) if line != want]
+    bad = [s for s, line, want in zip(strings, lines, wanted, strict=True) if line != want]
     done += 1
     if run.returncode or len(lines) != len(strings) or bad:
         failed += 1

@@ -126,7 +126,7 @@ def tokens_of(path):
 @functools.cache
 def specials(path):
     """Names to try: those of common vocabularies, and some of the file's own control and user-defined tokens."""
-    own = [t.decode() for t, kind in zip(*tokens_of(path)) if kind in (3, 4)]
+    own = [t.decode() for t, kind in zip(*tokens_of(path), strict=True) if kind in (3, 4)]
     return SPECIAL + own[:: len(own) // 30 + 1]
 
 

@@ -248,7 +248,7 @@ def two_at_once(place, want):
     outs = [place.root / f"out{i}" for i in range(3)]
     children = [subprocess.Popen([NPU, "logits", "-m", place.model, "--ids", "1,2,3", "-o", out, "--ctx", "64", *DEVICE],
                                  env=place.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for out in outs]
-    for child, out in zip(children, outs):
+    for child, out in zip(children, outs, strict=True):
         said = child.communicate(timeout=TIMEOUT)[1]
         assert child.returncode == 0 and not said and out.read_bytes() == want, said
     assert len(place.images()) == 1

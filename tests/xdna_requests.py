@@ -46,7 +46,7 @@ class Tool:
 
     def counts(self, line):
         words = line.split()
-        return {k: int(v) for k, v in zip(words[1::2], words[2::2])}
+        return {k: int(v) for k, v in zip(words[1::2], words[2::2], strict=True)}
 
 
 def nothing_stays(tool):

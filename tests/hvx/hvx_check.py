@@ -29,7 +29,8 @@ def used_in_program():
 
 def explain(name, count, real, ours):
     """The first input where the two programs disagree, and the first byte of the result that differs."""
-    for a, b in zip(build.run(real + [count, name]).splitlines(), build.run(ours + [count, name]).splitlines()):
+    lines = (build.run([*program, count, name]).splitlines() for program in (real, ours))
+    for a, b in zip(*lines, strict=True):
         if a != b:
             (head, a), (_, b) = a.split(" out "), b.split(" out ")
             at = next(i for i in range(0, len(a), 2) if a[i : i + 2] != b[i : i + 2]) // 2

@@ -21,7 +21,7 @@ def programs(compiler, folder):
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda f: build.run([*compiler, "-c", f, "-o", objects[f]]), sources))
     of_all = [objects[f] for f in sources[:-len(PROGRAMS)]]
-    for name, source in zip(PROGRAMS, sources[-len(PROGRAMS):]):
+    for name, source in zip(PROGRAMS, sources[-len(PROGRAMS):], strict=True):
         out = os.path.join(folder, name + ".program")
         build.run([*compiler, objects[source], *of_all, "-o", out, "-lm"])
         yield name, out
