@@ -2,43 +2,52 @@
 #include "target/hexagon/hexagon_guard.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "base/clock.h"
 
 struct npu_hex_guard {
     const npu_hex_driver *driver;
     int domain;
-    uint64_t limit_us;
+    uint64_t limit_us, tick_us;
+    unsigned depth;            /* begins without an end: the session's own thread */
+    _Atomic uint64_t until_us; /* of what was begun; 0 = nothing */
+    atomic_bool has_ended;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    unsigned depth;        /* begins without an end; under the mutex, as all below */
-    struct timespec until; /* while depth is not 0; CLOCK_MONOTONIC */
-    bool has_ended, stop;
+    bool stop; /* under the mutex */
 };
 
-/* Waits for what was begun; false when it took too long. Under the mutex. */
-static bool watch(npu_hex_guard *g) {
-    while (g->depth && !g->stop)
-        if (pthread_cond_timedwait(&g->changed, &g->mutex, &g->until)) return !g->depth;
-    return true;
+/* How often the thread looks: a call is ended at most an eighth of its time late, and begin and end, which a batch has
+ * several of, need wake nobody. */
+enum { TICKS = 8, TICK_LEAST_US = 100000, TICK_MOST_US = 2000000, WITHIN_LEAST_US = 1000000 };
+
+/* Under the mutex. */
+static void wait_for_tick(npu_hex_guard *g) {
+    uint64_t at = npu_clock_us() + g->tick_us;
+    struct timespec until = {(time_t)(at / 1000000), (long)(at % 1000000) * 1000};
+    while (!g->stop && !pthread_cond_timedwait(&g->changed, &g->mutex, &until)) {
+    }
 }
 
 static void *guard(void *arg) {
     npu_hex_guard *g = arg;
+    uint64_t ended = 0; /* the deadline of the call whose process was ended already */
     pthread_mutex_lock(&g->mutex);
     while (!g->stop) {
-        if (!g->depth) {
-            pthread_cond_wait(&g->changed, &g->mutex);
-            continue;
+        uint64_t until = atomic_load(&g->until_us);
+        if (until && until != ended && npu_clock_us() >= until) {
+            struct remote_rpc_process_clean_params kill = {g->domain};
+            ended = until;
+            atomic_store(&g->has_ended, true);
+            pthread_mutex_unlock(&g->mutex);
+            g->driver->remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &kill, sizeof kill);
+            pthread_mutex_lock(&g->mutex);
         }
-        if (watch(g)) continue;
-        struct remote_rpc_process_clean_params kill = {g->domain};
-        g->has_ended = true;
-        pthread_mutex_unlock(&g->mutex);
-        g->driver->remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &kill, sizeof kill);
-        pthread_mutex_lock(&g->mutex);
-        while (g->depth && !g->stop) pthread_cond_wait(&g->changed, &g->mutex);
+        wait_for_tick(g);
     }
     pthread_mutex_unlock(&g->mutex);
     return NULL;
@@ -49,7 +58,12 @@ npu_hex_guard *npu_hex_guard_create(const npu_hex_driver *driver, int domain, ui
     pthread_condattr_t clock;
     if (!g) return NULL;
     uint64_t least = NPU_HEX_CALL_LEAST_S * 1000000ull;
-    *g = (npu_hex_guard){.driver = driver, .domain = domain, .limit_us = timeout_us > least ? timeout_us : least};
+    g->driver = driver;
+    g->domain = domain;
+    g->limit_us = timeout_us > least ? timeout_us : least;
+    g->tick_us = timeout_us / TICKS;
+    if (g->tick_us < TICK_LEAST_US) g->tick_us = TICK_LEAST_US;
+    if (g->tick_us > TICK_MOST_US) g->tick_us = TICK_MOST_US;
     pthread_mutex_init(&g->mutex, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -62,34 +76,25 @@ npu_hex_guard *npu_hex_guard_create(const npu_hex_driver *driver, int domain, ui
     return NULL;
 }
 
+void npu_hex_guard_begin_within(npu_hex_guard *g, uint64_t us) {
+    if (us < WITHIN_LEAST_US) us = WITHIN_LEAST_US;
+    if (g && !g->depth++) atomic_store(&g->until_us, npu_clock_us() + us);
+}
+
 void npu_hex_guard_begin(npu_hex_guard *g) {
-    if (!g) return;
-    pthread_mutex_lock(&g->mutex);
-    if (!g->depth++) {
-        clock_gettime(CLOCK_MONOTONIC, &g->until);
-        g->until.tv_sec += (time_t)(g->limit_us / 1000000);
-        pthread_cond_signal(&g->changed);
-    }
-    pthread_mutex_unlock(&g->mutex);
+    if (g) npu_hex_guard_begin_within(g, g->limit_us);
 }
 
 void npu_hex_guard_end(npu_hex_guard *g) {
-    if (!g) return;
-    pthread_mutex_lock(&g->mutex);
-    if (!--g->depth) pthread_cond_signal(&g->changed);
-    pthread_mutex_unlock(&g->mutex);
+    if (g && !--g->depth) atomic_store(&g->until_us, 0);
 }
 
 double npu_hex_guard_limit_s(const npu_hex_guard *g) {
     return (double)g->limit_us / 1e6;
 }
 
-bool npu_hex_guard_has_ended(npu_hex_guard *g) {
-    if (!g) return false;
-    pthread_mutex_lock(&g->mutex);
-    bool ended = g->has_ended;
-    pthread_mutex_unlock(&g->mutex);
-    return ended;
+bool npu_hex_guard_has_ended(const npu_hex_guard *g) {
+    return g && atomic_load(&g->has_ended);
 }
 
 void npu_hex_guard_free(npu_hex_guard *g) {

@@ -1,8 +1,9 @@
 /* Ends the NPU process when a call of the vendor's library does not come back.
  *
- * FastRPC calls that wait for the program have no time limit of their own. A thread looks at the clock while a session
- * is opened, closed or gives a buffer back; what takes too long ends the process (FASTRPC_REMOTE_PROCESS_KILL), and the
- * call fails as it does when a process dies by itself. Nothing of it runs while batches are sent and waited for.
+ * FastRPC calls that wait for the program have no time limit of their own, and a library may not keep the limit that
+ * the calls of a packet queue are given. A thread looks now and then how long the call takes that is under way; too
+ * long, and it ends the process (FASTRPC_REMOTE_PROCESS_KILL), and the call fails as it does when a process dies by
+ * itself. A batch pays for this with a few stores.
  */
 #ifndef NPU_HEXAGON_GUARD_H
 #define NPU_HEXAGON_GUARD_H
@@ -16,11 +17,13 @@ enum { NPU_HEX_CALL_LEAST_S = 20 };
 
 /* A guard of |domain|, with its thread. NULL: no memory or no thread. The driver must outlive it. */
 npu_hex_guard *npu_hex_guard_create(const npu_hex_driver *driver, int domain, uint64_t timeout_us);
-/* Between the two the clock runs, from the outermost begin. The session's own thread; |guard| may be NULL. */
+/* Between begin and end the clock runs, by the outermost begin: of a call without a limit, or of one whose library has
+ * to come back within |us|, a second at least. The session's own thread; |guard| may be NULL. */
 void npu_hex_guard_begin(npu_hex_guard *guard);
+void npu_hex_guard_begin_within(npu_hex_guard *guard, uint64_t us);
 void npu_hex_guard_end(npu_hex_guard *guard);
-double npu_hex_guard_limit_s(const npu_hex_guard *guard); /* the time that it gives a call */
-bool npu_hex_guard_has_ended(npu_hex_guard *guard);       /* it had to end the process */
+double npu_hex_guard_limit_s(const npu_hex_guard *guard); /* the time that it gives a call without a limit */
+bool npu_hex_guard_has_ended(const npu_hex_guard *guard); /* it had to end the process */
 void npu_hex_guard_free(npu_hex_guard *guard);
 
 #endif

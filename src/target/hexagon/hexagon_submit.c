@@ -64,13 +64,21 @@ static npu_status take_answer(npu_hex_session *s, const npu_wire_response *a, ui
     return NPU_OK;
 }
 
-/* Reads one answer. TIMEOUT, which says nothing in |err|: none came up to |until|. */
+npu_status npu_hex_give_up(npu_hex_session *s, npu_error *err) {
+    return npu_fail(err, lose(s, NPU_TIMEOUT), "hexagon.timeout", "%s did not answer batch %llu within %g s", s->name,
+                    (unsigned long long)s->answered + 1, (double)s->timeout_us / 1e6);
+}
+
+/* Reads one answer. TIMEOUT, which says nothing in |err| while the session is not lost: none came up to |until|. */
 static npu_status read_answer(npu_hex_session *s, uint64_t until, npu_error *err) {
     npu_wire_response a = {0};
     uint32_t flags, buffers, bytes = 0;
     uint64_t now = npu_clock_us(), left = until > now ? until - now : 0;
+    npu_hex_guard_begin_within(s->guard, s->timeout_us);
     int result = s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a,
                                           npu__hex_queue_us(left));
+    npu_hex_guard_end(s->guard);
+    if (npu_hex_guard_has_ended(s->guard)) return npu_hex_give_up(s, err);
     if (!result) return take_answer(s, &a, bytes, err);
     npu_status status = npu_hex_status(result);
     if (status == NPU_TIMEOUT) return status;
@@ -80,16 +88,11 @@ static npu_status read_answer(npu_hex_session *s, uint64_t until, npu_error *err
                     npu_hex_result_name(result), (unsigned)result);
 }
 
-npu_status npu_hex_give_up(npu_hex_session *s, npu_error *err) {
-    return npu_fail(err, lose(s, NPU_TIMEOUT), "hexagon.timeout", "%s did not answer batch %llu within %g s", s->name,
-                    (unsigned long long)s->answered + 1, (double)s->timeout_us / 1e6);
-}
-
 /* Reads one answer; the end of patience is the end of the session. */
 static npu_status need_answer(npu_hex_session *s, uint64_t until, npu_error *err) {
     npu_status status = read_answer(s, until, err);
-    while (status == NPU_TIMEOUT && npu_clock_us() < until) status = read_answer(s, until, err);
-    return status == NPU_TIMEOUT ? npu_hex_give_up(s, err) : status;
+    while (status == NPU_TIMEOUT && !s->lost && npu_clock_us() < until) status = read_answer(s, until, err);
+    return status == NPU_TIMEOUT && !s->lost ? npu_hex_give_up(s, err) : status;
 }
 
 static npu_status fail_sending(npu_hex_session *s, int result, const char *doing, npu_error *err) {
@@ -100,14 +103,18 @@ static npu_status fail_sending(npu_hex_session *s, int result, const char *doing
 }
 
 static npu_status send(npu_hex_session *s, const npu_wire_request *r, npu_error *err) {
-    if (s->queue) {
-        int result = s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof *r, (const uint8_t *)r,
-                                               npu__hex_queue_us(s->timeout_us));
-        return result ? fail_sending(s, result, "sending a batch", err) : NPU_OK;
-    }
     npu_wire_response a = {0};
-    int result = npu_hex_rpc(s->driver, s->handle, NPU_RPC_BATCH, r, sizeof *r, &a, sizeof a);
-    return result ? fail_sending(s, result, "invoking a batch", err) : take_answer(s, &a, sizeof a, err);
+    int result;
+    npu_hex_guard_begin_within(s->guard, s->timeout_us);
+    if (s->queue)
+        result = s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof *r, (const uint8_t *)r,
+                                           npu__hex_queue_us(s->timeout_us));
+    else
+        result = npu_hex_rpc(s->driver, s->handle, NPU_RPC_BATCH, r, sizeof *r, &a, sizeof a);
+    npu_hex_guard_end(s->guard);
+    if (npu_hex_guard_has_ended(s->guard)) return npu_hex_give_up(s, err);
+    if (result) return fail_sending(s, result, s->queue ? "sending a batch" : "invoking a batch", err);
+    return s->queue ? NPU_OK : take_answer(s, &a, sizeof a, err);
 }
 
 npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t *sequence, npu_error *err) {
@@ -153,7 +160,7 @@ npu_status npu_hex_look(npu_hex_session *s, uint64_t sequence, uint64_t us, bool
     if (!*done && s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
     for (uint64_t until = npu_clock_us() + us; !*done && status == NPU_OK; *done = s->answered >= sequence)
         status = read_answer(s, until, err);
-    return status == NPU_TIMEOUT ? NPU_OK : status;
+    return status == NPU_TIMEOUT && !s->lost ? NPU_OK : status;
 }
 
 npu_status npu_hex_result(npu_hex_session *s, uint64_t sequence, uint32_t *code, npu_error *err) {
