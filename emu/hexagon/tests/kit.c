@@ -161,7 +161,7 @@ static int skip(const char *what) {
 
 int main(int argc, char **argv) {
     const struct row *const all[] = {kit_rows_memory, kit_rows_call, kit_rows_queue, kit_rows_death,
-                                     kit_rows_life,   kit_rows_dsp,  kit_rows_strict};
+                                     kit_rows_hang,   kit_rows_life, kit_rows_dsp,   kit_rows_strict};
     char path[512];
     int count = 0;
     if (argc < 4) return 2;

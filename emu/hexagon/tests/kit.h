@@ -27,8 +27,8 @@ struct row {
     void (*run)(void);
 };
 
-extern const struct row kit_rows_memory[], kit_rows_call[], kit_rows_queue[], kit_rows_death[], kit_rows_life[],
-    kit_rows_dsp[], kit_rows_strict[];
+extern const struct row kit_rows_memory[], kit_rows_call[], kit_rows_queue[], kit_rows_death[], kit_rows_hang[],
+    kit_rows_life[], kit_rows_dsp[], kit_rows_strict[];
 
 // Ends the running row as failed.
 _Noreturn void kit_fail(const char *file, int line, const char *text, long long got);
