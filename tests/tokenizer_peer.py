@@ -16,10 +16,11 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / "
 FOLDERS = sorted(CACHE.glob("peer-llama-*/llama_cpp_python-*/vendor/llama.cpp/models"))
 if not FOLDERS:
     not_available("the peer's vocabulary files (scripts/peer-llama --source)")
+SEPARATOR = b"\n__ggml_vocab_test__\n"
 failed = done = 0
 for INPUT in sorted(FOLDERS[-1].glob("ggml-vocab-*.gguf.inp")):
     VOCAB = INPUT.with_suffix("")
-    strings = INPUT.read_bytes().split(b"\n__ggml_vocab_test__\n")
+    strings = INPUT.read_bytes().removesuffix(SEPARATOR).split(SEPARATOR)
     wanted = [",".join(line.split()) for line in VOCAB.with_name(VOCAB.name + ".out").read_text().split("\n")[:-1]]
     data = b"".join(struct.pack("<I", len(s)) + s for s in strings)
     run = subprocess.run([sys.argv[1], VOCAB], input=data, capture_output=True, timeout=120)
