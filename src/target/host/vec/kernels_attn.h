@@ -11,7 +11,7 @@
 enum { PARTS = 4096, PART_HEAD = 16, MANY_UNITS = 8 };
 
 static uint64_t attn_thread_bytes(uint32_t d, uint32_t dv) {
-    uint64_t keys = (uint64_t)BLOCK * attn_round(d), values = (uint64_t)BLOCK * attn_round(dv);
+    uint64_t keys = (uint64_t)BLOCK * attn_round(d), values = (uint64_t)BLOCK * attn_panels(dv);
     uint64_t acc = (uint64_t)2 * TILE * attn_round(dv), p = (uint64_t)TILE * BLOCK;
     uint64_t queries = (uint64_t)TILE * attn_round(d);
     return npu_host_round(sizeof(attn_tile)) + npu_host_round((3 * keys + values + acc + p + queries) * sizeof(float));
@@ -73,7 +73,8 @@ static attn_work plan_work(const npu_host_call *call) {
     uint32_t kv_heads = call->src[1].t.ne[1];
     attn_work w = {.call = call, .group = q->ne[1] / kv_heads};
     w.slice = w.group < TILE ? w.group : TILE;
-    w.tile = TILE / w.slice;
+    uint32_t most = TILE / w.slice, tiles = (q->ne[2] + most - 1) / most;
+    w.tile = tiles ? (q->ne[2] + tiles - 1) / tiles : 1; /* evenly: a small last one would leave threads idle */
     uint64_t each = (uint64_t)kv_heads * ((w.group + w.slice - 1) / w.slice), pieces = 0;
     for (attn_run r = {0}; r.last < q->ne[2];) {
         r = next_run(&w, r.last);
@@ -141,8 +142,11 @@ static void finish_row(const attn_row *r, uint32_t dv) {
     }
     vf factor = vf_set(1.0f / l);
     for (uint32_t i = 0; i < dv; i += VW) {
-        int left = dv - i < VW ? (int)(dv - i) : VW;
-        vf_store_part(r->y + i, vf_mul(vf_mul(vf_load(r->acc_all + i), vf_set(keep)), factor), left);
+        vf y = vf_mul(vf_mul(vf_load(r->acc_all + i), vf_set(keep)), factor);
+        if (dv - i < VW)
+            vf_store_part(r->y + i, y, (int)(dv - i));
+        else
+            vf_store(r->y + i, y);
     }
 }
 
@@ -256,12 +260,12 @@ npu_status VEC_FN(flash_attn)(const npu_host_call *call, npu_error *err) {
     t->turned = t->keys + (size_t)BLOCK * attn_round(d);
     t->halves = (uint16_t *)(t->turned + (size_t)BLOCK * attn_round(d));
     t->values = t->turned + (size_t)2 * BLOCK * attn_round(d);
-    t->acc = t->values + (size_t)BLOCK * t->width;
+    t->acc = t->values + (size_t)BLOCK * attn_panels(dv);
     t->p = t->acc + (size_t)2 * TILE * t->width;
     t->queries = t->p + (size_t)TILE * BLOCK;
     memset(t->keys, 0,
            BLOCK * attn_round(d) * sizeof(float)); /* what pads rows and blocks must not be slow to compute with */
-    memset(t->values, 0, BLOCK * t->width * sizeof(float));
+    memset(t->values, 0, BLOCK * attn_panels(dv) * sizeof(float));
     attn_work w = plan_work(call);
     take_units(&w, t);
     if (w.split) {

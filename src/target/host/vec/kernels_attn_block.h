@@ -4,7 +4,10 @@
  * Scores and weights of few rows: kernels_attn_few.h, where reading the cache is the cost; of many rows:
  * kernels_attn_many.h, where the products are. Values are converted once for many rows and on the fly for few.
  */
-enum { CHUNK = 1024, BLOCK = 32, TILE = 64, FEW = 8, BLOCK_VECTORS = BLOCK / VW };
+enum { CHUNK = 1024, BLOCK = 32, TILE = 128, FEW = 8, BLOCK_VECTORS = BLOCK / VW, PANEL = 4 * VW };
+
+/* Rows that are at work together where lanes are rows. */
+enum { ROW_VECTORS = 2, GROUP_ROWS = ROW_VECTORS * VW };
 
 /* One (query row, head) of a tile. */
 typedef struct attn_row {
@@ -29,10 +32,15 @@ typedef struct attn_tile {
     uint16_t *halves; /* turned keys that were not converted */
     attn_row rows[TILE];
     float m[TILE], l[TILE], keep[TILE]; /* of the chunk; factor for what was before the block, negative: nothing new */
+    float top[TILE];                    /* largest score of a block that all rows see, but for NaN */
 } attn_tile;
 
 static uint32_t attn_round(uint32_t n) {
     return (n + 15) / 16 * 16;
+}
+
+static uint32_t attn_panels(uint32_t n) {
+    return (n + PANEL - 1) / PANEL * PANEL;
 }
 
 static inline bool is_few(const attn_tile *t) {
@@ -58,19 +66,29 @@ static inline void visible(const attn_row *r, uint32_t block, uint32_t *from, ui
     *to = r->n <= block ? 0 : r->n - block < BLOCK ? r->n - block : BLOCK;
 }
 
-/* exp of numbers that are not above 0, and of NaN: what vf_exp gives, without its care for large ones. */
+/* exp of |n| vectors of numbers that are not above 0, or NaN: what vf_exp gives, without its care for large ones. What
+ * is below NPU_EXP_MIN gives anything on the way and 0 in the end. 127, the exponent's offset, is in what rounds: no x
+ * in range makes x * NPU_LOG2E end in .5, so that it does not matter whether the number that it rounds to is even. Each
+ * step is taken for all |n|, a constant where it is called: one after the other they would fill a core's queue with
+ * steps that wait. */
+NPU_INLINE void vf_exp_below_all(vf *x, int n) {
+    vf magic = vf_set(NPU_ROUND_MAGIC + 127), t[4], r[4], y[4];
+    for (int i = 0; i < n; i++) t[i] = vf_fma(x[i], vf_set(NPU_LOG2E), magic);
+    for (int i = 0; i < n; i++) y[i] = vf_sub(t[i], magic);
+    for (int i = 0; i < n; i++) r[i] = vf_fma(y[i], vf_set(-NPU_LN2_HI), x[i]);
+    for (int i = 0; i < n; i++) r[i] = vf_fma(y[i], vf_set(-NPU_LN2_LO), r[i]);
+    for (int i = 0; i < n; i++) y[i] = vf_fma(r[i], vf_set(NPU_EXP_C4), vf_set(NPU_EXP_C3));
+    for (int i = 0; i < n; i++) y[i] = vf_fma(y[i], r[i], vf_set(NPU_EXP_C2));
+    for (int i = 0; i < n; i++) y[i] = vf_fma(y[i], r[i], vf_set(NPU_EXP_C1));
+    for (int i = 0; i < n; i++) y[i] = vf_fma(y[i], r[i], vf_set(NPU_EXP_C0));
+    for (int i = 0; i < n; i++) y[i] = vf_add(vf_fma(y[i], vf_mul(r[i], r[i]), r[i]), vf_set(1.0f));
+    for (int i = 0; i < n; i++) y[i] = vf_mul(y[i], vi_float(vi_shl(vf_bits(t[i]), 23)));
+    for (int i = 0; i < n; i++) x[i] = vf_zero_where(vf_lt(x[i], vf_set(NPU_EXP_MIN)), y[i]);
+}
+
 static inline vf vf_exp_below(vf x) {
-    static const float c[] = {NPU_EXP_C0, NPU_EXP_C1, NPU_EXP_C2, NPU_EXP_C3, NPU_EXP_C4};
-    vf low = vf_set(NPU_EXP_MIN), magic = vf_set(NPU_ROUND_MAGIC);
-    vm under = vf_lt(x, low);
-    vf t = vf_select(under, low, x);
-    vf rounded = vf_fma(t, vf_set(NPU_LOG2E), magic);
-    vf n = vf_sub(rounded, magic);
-    vf r = vf_fma(n, vf_set(-NPU_LN2_HI), t);
-    r = vf_fma(n, vf_set(-NPU_LN2_LO), r);
-    vf p = vf_add(vf_fma(vf_poly(r, c, 5), vf_mul(r, r), r), vf_set(1.0f));
-    vi whole = vi_add(vi_sub(vf_bits(rounded), vf_bits(magic)), vi_set(127));
-    return vf_select(under, vf_set(0.0f), vf_mul(p, vi_float(vi_shl(whole, 23))));
+    vf_exp_below_all(&x, 1);
+    return x;
 }
 
 #include "target/host/vec/kernels_attn_few.h"
@@ -79,21 +97,15 @@ static inline vf vf_exp_below(vf x) {
 /* A block's values: floats, or halves where they lie. */
 typedef struct attn_values {
     const uint8_t *first;
-    uint64_t stride;     /* bytes from one key's value to the next's */
-    uint64_t ahead;      /* bytes to the next block's, which are asked for; halves only */
-    bool halves;         /* else floats */
-    uint32_t from, to;   /* keys that the rows at hand see */
-    size_t p_row, p_key; /* steps in p from one row to the next, and from one key to the next */
+    uint64_t stride;   /* bytes from one key's value to the next's */
+    uint64_t ahead;    /* bytes to the next block's, which are asked for; halves only */
+    bool halves;       /* else floats */
+    uint32_t from, to; /* keys that the rows at hand see */
 } attn_values;
 
 static attn_values values_of(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
     const npu_host_operand *v = &t->call->src[2];
-    attn_values out = {
-        .first = (const uint8_t *)t->values, .stride = t->width * sizeof(float), .p_row = BLOCK, .p_key = 1};
-    if (is_many(t)) {
-        out.p_row = 1;
-        out.p_key = TILE;
-    }
+    attn_values out = {.first = (const uint8_t *)t->values, .stride = t->width * sizeof(float)};
     if (is_few(t) && v->t.type == NPU_TYPE_F16 && t->dv == t->width) {
         out.halves = true;
         out.first = npu_host_at(v, t->kv_head, t->first + block, 0);
@@ -113,8 +125,7 @@ static attn_values values_of(const attn_tile *t, uint32_t block, uint32_t count,
 NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, uint32_t row, uint32_t i, int n, int count,
                            int halves) {
     vf acc[VALUE_ROWS][8];
-    const float *p = t->p + row * v->p_row, *keep = t->keep + row;
-    size_t p_row = v->p_row, p_key = v->p_key;
+    const float *p = t->p + row * BLOCK, *keep = t->keep + row;
     for (int r = 0; r < n; r++)
         for (int c = 0; c < count; c++)
             acc[r][c] = vf_mul(vf_load(t->rows[row + (uint32_t)r].acc + i + c * VW), vf_set(keep[r]));
@@ -125,7 +136,7 @@ NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, uint32_t ro
         vf weight[VALUE_ROWS];
         for (int c = 0; halves && c < count * VW; c += 32)
             __builtin_prefetch((const uint8_t *)(h + c) + v->ahead, 0, 2);
-        for (int r = 0; r < n; r++) weight[r] = vf_set(p[(uint32_t)r * p_row + j * p_key]);
+        for (int r = 0; r < n; r++) weight[r] = vf_set(p[(uint32_t)r * BLOCK + j]);
         for (int c = 0; c < count; c++) {
             vf value = halves ? vf_load_half(h + c * VW) : vf_load(f + c * VW);
             for (int r = 0; r < n; r++) acc[r][c] = vf_fma(weight[r], value, acc[r][c]);
@@ -181,10 +192,11 @@ static void take_values(const attn_tile *t, uint32_t block, attn_values *v) {
 static void take_block(attn_tile *t, uint32_t block, uint32_t end) {
     uint32_t count = end - block < BLOCK ? end - block : BLOCK;
     bool any = false;
-    if (is_many(t))
-        weigh_all(t, block, count, end);
-    else
-        weigh_few(t, block, count, end);
+    if (is_many(t)) {
+        take_block_many(t, block, count, end);
+        return;
+    }
+    weigh_few(t, block, count, end);
     for (uint32_t row = 0; row < t->n_rows; row++) any |= !(t->keep[row] < 0);
     if (!any) return;
     attn_values v = values_of(t, block, count, end);

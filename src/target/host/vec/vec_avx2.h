@@ -121,6 +121,14 @@ static inline int vm_any(vm a) {
 static inline vf vf_select(vm m, vf a, vf b) {
     return _mm256_blendv_ps(b, a, m);
 }
+/* The larger; of a number and NaN any. */
+static inline vf vf_max(vf a, vf b) {
+    return _mm256_max_ps(a, b);
+}
+/* +0 where |m|, else a. */
+static inline vf vf_zero_where(vm m, vf a) {
+    return _mm256_andnot_ps(m, a);
+}
 /* The lane tree of numerics.md §3 from h = VW/2 down. */
 static inline float vf_fold(vf a) {
     __m128 x = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));

@@ -112,6 +112,12 @@ static inline int vm_any(vm a) {
 static inline vf vf_select(vm m, vf a, vf b) {
     return _mm512_mask_blend_ps(m, b, a);
 }
+static inline vf vf_max(vf a, vf b) {
+    return _mm512_max_ps(a, b);
+}
+static inline vf vf_zero_where(vm m, vf a) {
+    return _mm512_maskz_mov_ps((vm)~m, a);
+}
 static inline float vf_fold(vf a) {
     __m256 y = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
     __m128 x = _mm_add_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1));

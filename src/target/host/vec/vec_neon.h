@@ -118,6 +118,12 @@ static inline int vm_any(vm a) {
 static inline vf vf_select(vm m, vf a, vf b) {
     return vbslq_f32(m, a, b);
 }
+static inline vf vf_max(vf a, vf b) {
+    return vmaxq_f32(a, b);
+}
+static inline vf vf_zero_where(vm m, vf a) {
+    return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a), m));
+}
 static inline float vf_fold(vf a) {
     float32x2_t x = vadd_f32(vget_low_f32(a), vget_high_f32(a));
     return vget_lane_f32(x, 0) + vget_lane_f32(x, 1);
