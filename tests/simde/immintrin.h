@@ -241,6 +241,7 @@ SIMD __m512 simd_dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {
 #undef _mm512_cvtneps_pbh
 #undef _mm512_cvtne2ps_pbh
 #undef _mm256_dpbusd_avx_epi32
+#undef _mm256_dpwssd_avx_epi32
 #undef _mm512_madd_epi16
 #undef _mm512_cvtps_ph
 #undef _mm512_extractf32x8_ps
@@ -269,6 +270,7 @@ SIMD __m512 simd_dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {
 #define _mm512_cvtneps_pbh(a)                          simd_cvtneps_pbh(a)
 #define _mm512_cvtne2ps_pbh(high, low)                 simd_cvtne2ps_pbh(high, low)
 #define _mm256_dpbusd_avx_epi32(sum, a, b)             simde_mm256_dpbusd_epi32(sum, a, b)
+#define _mm256_dpwssd_avx_epi32(sum, a, b)             simde_mm256_dpwssd_epi32(sum, a, b)
 #define _mm512_cvtps_ph(a, rounding)                   simd_cvtps_ph(a)
 #define _mm512_extractf32x8_ps(a, half)                simd_extractf32x8_ps(a, half)
 #define _mm512_shuffle_epi32(a, order)                 simd_shuffle_epi32(a, (int)(order))

@@ -7,7 +7,7 @@
 
 NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
     if (task->rows < TILES_LEAST) {
-        panel_vectors(f, task, n0, n1, scratch);
+        panel_of_dots(f, task, n0, n1, scratch);
     } else {
         panel_tiles(f, task, n0, n1, scratch);
     }

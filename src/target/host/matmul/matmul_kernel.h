@@ -1,13 +1,11 @@
-/* MUL_MAT with integer weights: decode and, where an instruction set has no tiles of its own, the products with more
- * rows. A matmul_<isa>.c includes this after its vectors and instantiates |stream| and a panel function for each format
- * with a constant |wformat|.
+/* MUL_MAT with integer weights and one activation row, as in decode. A matmul_<isa>.c includes this after its vectors
+ * (by a matmul_tile_<form>.h, which has |panel| for more rows) and instantiates both for each format with a constant
+ * |wformat|.
  */
 #ifndef NPU_MATMUL_KERNEL_H
 #define NPU_MATMUL_KERNEL_H
 
 #include "target/host/matmul/matmul_product.h"
-
-enum { CHUNK = 16 }; /* blocks unpacked at a time, so that they stay in L1 */
 
 NPU_INLINE void prefetch(const uint8_t *p, uint32_t bytes) {
     for (uint32_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
@@ -143,61 +141,5 @@ NPU_INLINE void stream(const wformat *f, const npu_mm_task *task, uint32_t n0, u
         stream_rows(f, task, n0, n1, scratch);
     }
 }
-
-#ifndef NPU_MATMUL_TILES
-/* |here| units of LANES weight rows, unpacked: into lanes when they are packed, else into quads. */
-NPU_INLINE void unpack_units(const wformat *f, wrows *r, uint32_t here, const uint8_t *next, wblock *v) {
-    for (uint32_t k = 0; k < here; k++, next += LANES * f->unit_bytes) {
-        wunit u;
-        u.quads = !r->packed;
-        if (!r->packed) prefetch(next, LANES * f->unit_bytes);
-        f->head(&u, r);
-        NPU_UNROLL
-        for (int b = 0; b < (int)f->unit_blocks; b++) block_of(f, &u, r, b, v++);
-        if (r->packed) {
-            r->p[0] += NPU_MM_PACK_ROWS * f->unit_bytes;
-        } else {
-            advance(r, f->unit_bytes);
-        }
-    }
-}
-
-/* LANES weight rows in |r|, |count| of them real, from row |n| on, against all activation rows. */
-NPU_INLINE void panel_strip(const wformat *f, const npu_mm_task *task, uint32_t n, uint32_t count, wrows r,
-                            const uint8_t *next, wblock *v) {
-    const uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks;
-    for (uint32_t i = 0; i < units; i += chunk) {
-        uint32_t here = units - i < chunk ? units - i : chunk;
-        unpack_units(f, &r, here, next + (uint64_t)i * LANES * f->unit_bytes, v);
-        for (uint32_t m = 0; m < task->rows; m++) {
-            const npu_mm_act *a = task->acts + (uint64_t)m * task->blocks + i * f->unit_blocks;
-            vf acc = i ? v_loadf(task->y[m] + n, count) : v_zerof();
-            for (uint32_t b = 0; b < here * f->unit_blocks; b++) {
-                vi sum = r.packed ? block_sum_lanes(f, &v[b], &a[b]) : block_sum(f, &v[b], &a[b]);
-                acc = scaled(f, &v[b], &a[b], sum, acc);
-            }
-            if (i + here == units && task->bias) acc = v_addf(acc, v_loadf(task->bias + n, count));
-            v_storef(task->y[m] + n, acc, count);
-        }
-    }
-}
-
-/* Any number of activation rows: a chunk of LANES weight rows is unpacked once for all of them. */
-NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
-    const uint64_t row_bytes = (uint64_t)task->blocks / f->unit_blocks * f->unit_bytes;
-    for (uint32_t n = n0; n < n1; n += LANES) {
-        uint32_t count = n1 - n < LANES ? n1 - n : LANES;
-        if (task->packed) {
-            panel_strip(f, task, n, count, packed_rows(f, task, n), scratch, (wblock *)scratch);
-            continue;
-        }
-        uint64_t stride;
-        const uint8_t *p = strip_of(task, n, count, LANES, row_bytes, scratch + NPU_MM_PANEL_BYTES, &stride);
-        const uint8_t *next = n + LANES < n1 ? p + LANES * stride : task->after;
-        panel_strip(f, task, n, count, rows_at(p, stride), next, (wblock *)scratch);
-    }
-}
-
-#endif /* NPU_MATMUL_TILES */
 
 #endif

@@ -44,6 +44,12 @@ NPU_INLINE vi start_of(const int32_t *n, int offset) {
     return v_sra32(v_set32(*n), 7 - __builtin_ctz((unsigned)offset));
 }
 
+/* The scales of the first and the last 16 values, each in both halves of its lane. */
+NPU_INLINE void spread_scales(const wblock *o, vi *sc) {
+    sc[0] = v_look_up(o->sc, v_group(0x0D0C0D0C, 0x09080908, 0x05040504, 0x01000100));
+    sc[1] = v_look_up(o->sc, v_group(0x0F0E0F0E, 0x0B0A0B0A, 0x07060706, 0x03020302));
+}
+
 /* Products of 32 values of a block in quads with 32 activations, in the four lanes of a row each. */
 NPU_INLINE void dot32x4(const wformat *f, const vi *w, const int8_t *q, vi *sum) {
     vi x0 = v_group16(q), x1 = v_group16(q + 16);
@@ -104,12 +110,6 @@ NPU_INLINE int together(const wformat *f) {
 /* Has a scale for each 16 values. */
 NPU_INLINE int has_scales(const wformat *f) {
     return f->kind == KIND_TWO || f->kind == KIND_PAIR || f->kind == KIND_PAIR_MIN;
-}
-
-/* The scales of the first and the last 16 values, each in both halves of its lane. */
-NPU_INLINE void spread_scales(const wblock *o, vi *sc) {
-    sc[0] = v_look_up(o->sc, v_group(0x0D0C0D0C, 0x09080908, 0x05040504, 0x01000100));
-    sc[1] = v_look_up(o->sc, v_group(0x0F0E0F0E, 0x0B0A0B0A, 0x07060706, 0x03020302));
 }
 
 /* What the sums of the first (|half| 0) or the last 16 values start at, for the halves of a lane, where they then fit

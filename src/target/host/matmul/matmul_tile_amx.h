@@ -1,4 +1,4 @@
-/* The panel products of MUL_MAT on AMX: a block of 16 weight rows, as matmul_tile_avx512.h unpacks it, is a tile of
+/* The panel products of MUL_MAT on AMX: a block of 16 weight rows, as matmul_tile_dot.h unpacks it, is a tile of
  * eight rows of 64 bytes; the codes of 16 activation rows are one of 16 rows of 32 bytes, as they lie. One instruction
  * gives the integer sums of a block of both, which vectors then scale and add in the order of the contract (numerics.md
  * §5). Blocks with a scale for each 16 values take two instructions, of half of the bytes each.
@@ -6,7 +6,7 @@
 #ifndef NPU_MATMUL_TILE_AMX_H
 #define NPU_MATMUL_TILE_AMX_H
 
-#include "target/host/matmul/matmul_tile_avx512.h"
+#include "target/host/matmul/matmul_tile_dot.h"
 #include "target/host/peak/tile_config.h"
 
 enum {
@@ -18,10 +18,6 @@ enum {
 typedef struct tile_sums {
     _Alignas(64) int32_t of[2][TILE_ROWS][LANES];
 } tile_sums;
-
-NPU_INLINE int has_halves(wkind kind) {
-    return kind != KIND_PLAIN && kind != KIND_MIN;
-}
 
 /* Tiles 0, 1 and 4 are sums and activations of 16 rows, 2, 3 and 5 of the |rest| that is left behind these; 6 and 7 are
  * weights. */
@@ -65,20 +61,16 @@ NPU_INLINE void block_products(wkind kind, int is_rest, const __m512i *r, const 
     _tile_stored(1, to->of[1], 64);
 }
 
-/* |columns| activation rows against the weight rows of group |g| of the panel. The products of a block are asked for
+/* |columns| activation rows against the weight rows on side |g| of the panel. The products of a block are asked for
  * before those of the last one are scaled. */
 NPU_INLINE void tile_columns(wkind kind, int is_rest, int columns, int g, const mm_tile *t) {
-    const uint32_t n = t->n + LANES * (uint32_t)g, vectors = vectors_of(kind);
-    const __m512i *r = t->panel + (uint32_t)g * vectors;
+    const int vectors = vectors_of(&of_kind[kind]);
+    const __m512i *r = t->panel + g * vectors;
     const npu_mm_act *a = t->a;
     tile_sums sums[2];
     __m512 acc[TILE_ROWS];
     NPU_UNROLL
-    for (int c = 0; c < TILE_ROWS; c++) acc[c] = _mm512_setzero_ps();
-    if (!t->begin) {
-        NPU_UNROLL
-        for (int c = 0; c < columns; c++) acc[c] = _mm512_maskz_loadu_ps(t->mask[g], t->y[c] + n);
-    }
+    for (int c = 0; c < TILE_ROWS; c++) acc[c] = c < columns ? begin_sums(t, g, c) : _mm512_setzero_ps();
     block_products(kind, is_rest, r, a, t->a_stride, &sums[0]);
     for (uint32_t b = 0; b < t->blocks; b++, a++, r += 2 * vectors) {
         const tile_sums *now = &sums[b % 2];
@@ -92,22 +84,19 @@ NPU_INLINE void tile_columns(wkind kind, int is_rest, int columns, int g, const 
         }
     }
     NPU_UNROLL
-    for (int c = 0; c < columns; c++) {
-        if (t->bias) acc[c] = _mm512_add_ps(acc[c], _mm512_maskz_loadu_ps(t->mask[g], t->bias + n));
-        _mm512_mask_storeu_ps(t->y[c] + n, t->mask[g], acc[c]);
-    }
+    for (int c = 0; c < columns; c++) end_sums(t, g, c, acc[c]);
 }
 
 typedef void tiles_fn(const mm_tile *t, uint32_t columns);
 
-/* A group that no row is left for (mask 0) is not multiplied. */
-#define MM_TILES(name, kind)                                                                 \
-    static void name##_tiles(const mm_tile *t, uint32_t columns) {                           \
-        (void)columns;                                                                       \
-        for (int g = 0; g < 2 && t->mask[g]; g++) tile_columns(kind, 0, TILE_ROWS, g, t);    \
-    }                                                                                        \
-    static void name##_rest(const mm_tile *t, uint32_t columns) {                            \
-        for (int g = 0; g < 2 && t->mask[g]; g++) tile_columns(kind, 1, (int)columns, g, t); \
+/* A side that no row is left for is not multiplied. */
+#define MM_TILES(name, kind)                                                                             \
+    static void name##_tiles(const mm_tile *t, uint32_t columns) {                                       \
+        (void)columns;                                                                                   \
+        for (int g = 0; g < SIDES && rows_on_side(t, g); g++) tile_columns(kind, 0, TILE_ROWS, g, t);    \
+    }                                                                                                    \
+    static void name##_rest(const mm_tile *t, uint32_t columns) {                                        \
+        for (int g = 0; g < SIDES && rows_on_side(t, g); g++) tile_columns(kind, 1, (int)columns, g, t); \
     }
 MM_TILES(plain, KIND_PLAIN)
 MM_TILES(min, KIND_MIN)
@@ -124,11 +113,11 @@ static tiles_fn *const tile_groups[KIND_COUNT][2] = {
     [KIND_PAIR_MIN] = {pair_min_tiles, pair_min_rest},
 };
 
-static void tiled_columns(wkind kind, mm_tile t, uint32_t rows) {
+static void tiled_columns(const wformat *f, mm_tile t, uint32_t rows) {
     __asm__ volatile("" ::: "memory"); /* compilers don't know that tiles are loaded from what was just written */
     for (uint32_t at = 0; at < rows; at += TILE_ROWS) {
         const uint32_t left = rows - at;
-        tile_groups[kind][left < TILE_ROWS](&t, left);
+        tile_groups[f->kind][left < TILE_ROWS](&t, left);
         t.a += TILE_ROWS * t.a_stride;
         t.y += TILE_ROWS;
     }

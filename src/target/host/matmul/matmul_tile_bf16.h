@@ -5,7 +5,7 @@
 #ifndef NPU_MATMUL_TILE_BF16_H
 #define NPU_MATMUL_TILE_BF16_H
 
-#include "target/host/matmul/matmul_tile_avx512.h"
+#include "target/host/matmul/matmul_tile.h"
 #include "target/host/peak/tile_config.h"
 
 enum { TILE_ROWS = 16, PAIRS = 16 };
@@ -56,8 +56,8 @@ NPU_INLINE void put_bf16(const wformat *f, const wblock *o, __m512i *v) {
     }
 }
 
-NPU_INLINE uint32_t pairs_of_block(wkind kind) {
-    (void)kind;
+NPU_INLINE int pairs_of_block(const wformat *f) {
+    (void)f;
     return PAIRS;
 }
 
@@ -74,12 +74,9 @@ static void shape_tiles(uint32_t first, uint32_t second) {
 
 /* Adds |columns| rows of sums to those of the results. */
 static void add_sums(const mm_tile *t, int g, uint32_t columns, const float sums[TILE_ROWS][LANES]) {
-    const uint32_t n = t->n + LANES * (uint32_t)g;
-    for (uint32_t c = 0; c < columns; c++) {
+    for (int c = 0; c < (int)columns; c++) {
         __m512 y = _mm512_loadu_ps(sums[c]);
-        if (!t->begin) y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(t->mask[g], t->y[c] + n));
-        if (t->bias) y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(t->mask[g], t->bias + n));
-        _mm512_mask_storeu_ps(t->y[c] + n, t->mask[g], y);
+        end_sums(t, g, c, t->begin ? y : _mm512_add_ps(y, begin_sums(t, g, c)));
     }
 }
 
@@ -132,8 +129,8 @@ static void products_two(const mm_tile *t, uint32_t second) {
     }
 }
 
-static void bf16_columns(wkind kind, mm_tile t, uint32_t rows) {
-    (void)kind;
+static void bf16_columns(const wformat *f, mm_tile t, uint32_t rows) {
+    (void)f;
     __asm__ volatile("" ::: "memory"); /* compilers don't know that tiles are loaded from what was just written */
     for (uint32_t left = rows; left;) {
         const uint32_t now = left < 2 * TILE_ROWS ? left : 2 * TILE_ROWS;

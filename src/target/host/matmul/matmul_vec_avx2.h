@@ -13,6 +13,7 @@ typedef __m256i vi; /* 32 bytes or 8 words */
 typedef __m256 vf;  /* 8 floats */
 
 enum { LANES = 8, GROUPS = LANES / 4, STREAM_SIDES = 2 };
+enum { SIDES = 2, MAX_COLUMNS = 3, MAX_COLUMNS_TWO = 2 }; /* of tiles: as many sums as registers allow */
 
 /* 16 bytes from each of GROUPS addresses. */
 NPU_INLINE vi v_gather16(const uint8_t *const p[GROUPS]) {
@@ -142,11 +143,35 @@ NPU_INLINE vi v_if_less32(vi a, vi b, vi yes, vi no) {
     return _mm256_blendv_epi8(no, yes, _mm256_cmpgt_epi32(b, a));
 }
 
+NPU_INLINE vi v_mul16(vi a, vi b) {
+    return _mm256_mullo_epi16(a, b);
+}
+
 #ifdef NPU_MATMUL_BYTE_DOT
-enum { HAS_BYTE_DOT = 1 };
+enum { HAS_BYTE_DOT = 1, DOT_OFFSET = 128 };
 /* Adds sums of four products of unsigned bytes of w and signed bytes of x. */
 NPU_INLINE vi v_dot(vi sum, vi w, vi x) {
     return _mm256_dpbusd_avx_epi32(sum, w, x);
+}
+/* The same with the |j|-th four of the bytes at |q| for each lane. */
+NPU_INLINE vi v_dot_word(vi sum, vi w, const int8_t *q, int j) {
+    int32_t four;
+    memcpy(&four, q + 4 * j, 4);
+    return v_dot(sum, w, v_set32(four));
+}
+/* What such a sum starts at, for |n|, and how it is read in the end, when it is below 2^22: it counts in the last bits
+ * of 1.5 * 2^23 as a float, so that a subtraction makes a number of it. A conversion would take the ports of the
+ * products, an addition has one beside them. */
+enum { COUNT_BITS = 0x4B400000 };
+NPU_INLINE vi v_count_from(vi n) {
+    return _mm256_add_epi32(n, _mm256_set1_epi32(COUNT_BITS));
+}
+NPU_INLINE vf v_counted(vi sum) {
+    return _mm256_sub_ps(_mm256_castsi256_ps(sum), _mm256_castsi256_ps(_mm256_set1_epi32(COUNT_BITS)));
+}
+/* Sums of two products of signed halves as floats, below 2^22 too. */
+NPU_INLINE vf v_dot16f(vi a, vi b) {
+    return v_counted(_mm256_dpwssd_avx_epi32(_mm256_set1_epi32(COUNT_BITS), a, b));
 }
 #else
 enum { HAS_BYTE_DOT = 0 };
@@ -174,9 +199,6 @@ NPU_INLINE vi v_hold(vi v) {
 }
 NPU_INLINE vi v_add16(vi a, vi b) {
     return v_hold(_mm256_add_epi16(a, b));
-}
-NPU_INLINE vi v_mul16(vi a, vi b) {
-    return _mm256_mullo_epi16(a, b);
 }
 NPU_INLINE vi v_set16(int x) {
     return _mm256_set1_epi16((short)x);

@@ -11,9 +11,9 @@
 typedef __m512i vi; /* 64 bytes or 16 words */
 typedef __m512 vf;  /* 16 floats */
 
-enum { LANES = 16, GROUPS = LANES / 4, STREAM_SIDES = 1, HAS_BYTE_DOT = 1 };
+enum { LANES = 16, GROUPS = LANES / 4, STREAM_SIDES = 1, HAS_BYTE_DOT = 1, DOT_OFFSET = 128 };
+enum { SIDES = 2, MAX_COLUMNS = 6, MAX_COLUMNS_TWO = 4 }; /* of tiles: as many sums as registers allow */
 #define NPU_MATMUL_BYTE_DOT
-#define NPU_MATMUL_TILES /* matmul_tile_avx512.h has |panel| */
 
 /* 16 bytes from each of GROUPS addresses. */
 NPU_INLINE vi v_gather16(const uint8_t *const p[GROUPS]) {
@@ -149,9 +149,29 @@ NPU_INLINE vi v_if_less32(vi a, vi b, vi yes, vi no) {
 NPU_INLINE vi v_dot(vi sum, vi w, vi x) {
     return _mm512_dpbusd_epi32(sum, w, x);
 }
-/* Sums of two products of signed halves. */
+/* The same with the |j|-th four of the bytes at |q| for each lane. */
+NPU_INLINE vi v_dot_word(vi sum, vi w, const int8_t *q, int j) {
+    int32_t four;
+    memcpy(&four, q + 4 * j, 4);
+    return v_dot(sum, w, v_set32(four));
+}
+/* What such a sum starts at, for |n|, and how it is read in the end: other machines have a shorter way. */
+NPU_INLINE vi v_count_from(vi n) {
+    return n;
+}
+NPU_INLINE vf v_counted(vi sum) {
+    return _mm512_cvtepi32_ps(sum);
+}
+NPU_INLINE vi v_mul16(vi a, vi b) {
+    return _mm512_mullo_epi16(a, b);
+}
+/* Sums of two products of signed halves, */
 NPU_INLINE vi v_dot16(vi a, vi b) {
     return _mm512_dpwssd_epi32(_mm512_setzero_si512(), a, b);
+}
+/* and as floats, when they are below 2^22. */
+NPU_INLINE vf v_dot16f(vi a, vi b) {
+    return _mm512_cvtepi32_ps(v_dot16(a, b));
 }
 
 NPU_INLINE vi v_load(const void *p) {

@@ -16,7 +16,7 @@ uint64_t npu_host_peak_f32_avx2(uint64_t rounds) {
 }
 
 /* Sums of two byte products added in 16 bits: what the products of MUL_MAT do with small codes, eight times before a
- * sum becomes words (matmul_tile_avx2.h). */
+ * sum becomes words (matmul_tile_pairs.h). */
 uint64_t npu_host_peak_int8_avx2(uint64_t rounds) {
     volatile char value = 3;
     __m256i sum[NPU_PEAK_SUMS], a = _mm256_set1_epi8(value);

@@ -1,0 +1,167 @@
+/* The panel products of MUL_MAT where one instruction adds products of four bytes: tiles of SIDES vectors of weight
+ * rows and up to MAX_COLUMNS activation rows, whose sums all stay in registers.
+ */
+#ifndef NPU_MATMUL_TILE_DOT_H
+#define NPU_MATMUL_TILE_DOT_H
+
+#include "target/host/matmul/matmul_tile.h"
+
+/* Blocks whose halves are summed apart; a Q2_K's are not, because its codes are stored times their scales. */
+NPU_INLINE int has_halves(wkind kind) {
+    return kind == KIND_TWO || kind == KIND_PAIR;
+}
+
+NPU_INLINE int has_offset(wkind kind) {
+    return kind != KIND_MIN && kind != KIND_PAIR_MIN;
+}
+
+/* A block of LANES rows in a panel is the vectors w[8], scale, then by kind: min | sc0, sc1 | sc | min, mn. */
+NPU_INLINE int vectors_of(const wformat *f) {
+    const uint8_t n[KIND_COUNT] = {9, 10, 11, 10, 11};
+    return n[f->kind];
+}
+
+/* Codes of formats that have an offset get |offset|, so that one product serves all formats of a kind. */
+NPU_INLINE void put_block(const wformat *f, const wblock *o, int offset, vi *v) {
+    const vi more = v_set8(offset - f->offset);
+    vi sc[2];
+    if (f->kind == KIND_PAIR_MIN) spread_scales(o, sc);
+    for (int j = 0; j < 8; j++) {
+        v[j] = has_offset(f->kind) ? v_add8(o->w[j], more) : o->w[j];
+        if (f->kind == KIND_PAIR_MIN) v[j] = v_mul16(v[j], sc[j / 4]); /* two codes at once: 3 * 15 fits a byte */
+    }
+    v[8] = v_as_int(o->scale);
+    if (f->kind == KIND_MIN || f->kind == KIND_PAIR_MIN) v[9] = v_as_int(o->min);
+    if (f->kind == KIND_PAIR_MIN) v[10] = o->mn;
+    if (f->kind == KIND_PAIR) v[9] = o->sc;
+    if (f->kind == KIND_TWO) {
+        v[9] = v_as_int(v_float(o->sc0));
+        v[10] = v_as_int(v_float(o->sc1));
+    }
+}
+
+NPU_INLINE void put_for_dots(const wformat *f, const wblock *o, vi *v) {
+    put_block(f, o, DOT_OFFSET, v);
+}
+
+/* Registers |first| … + 3 of the codes of each side with all columns. */
+NPU_INLINE void dots(const vi *const r[SIDES], int first, const npu_mm_act *a, uint64_t a_stride, int columns,
+                     vi sum[SIDES][MAX_COLUMNS]) {
+    NPU_UNROLL
+    for (int j = first; j < first + 4; j++) {
+        NPU_UNROLL
+        for (int i = 0; i < SIDES * columns; i++) {
+            const int g = i % SIDES, c = i / SIDES;
+            sum[g][c] = v_dot_word(sum[g][c], r[g][j], a[(uint64_t)c * a_stride].q, j);
+        }
+    }
+}
+
+NPU_INLINE void start_sums(const int32_t *n, uint64_t a_stride, wkind kind, int columns, vi sum[SIDES][MAX_COLUMNS]) {
+    const uint64_t stride = a_stride * (sizeof(npu_mm_act) / sizeof *n);
+    NPU_UNROLL
+    for (int i = 0; i < SIDES * columns; i++)
+        sum[i % SIDES][i / SIDES] =
+            v_count_from(start_of(n + (uint64_t)(i / SIDES) * stride, has_offset(kind) ? DOT_OFFSET : 0));
+}
+
+/* The integer sum of a block |r| from those of its halves, which have scales of their own. Floats are exact here (all
+ * is below 2^24), and two of their operations take the time of a product of words. */
+NPU_INLINE vf join_halves(wkind kind, const vi *r, vi low, vi high) {
+    if (kind == KIND_PAIR) return v_dot16f(v_pair(low, high), r[9]);
+    return v_fma(v_counted(high), v_as_float(r[10]), v_mulf(v_counted(low), v_as_float(r[9])));
+}
+
+/* Adds the integer sum of a block |r| with the activations |a|, scaled. */
+NPU_INLINE vf add_block(wkind kind, const vi *r, const npu_mm_act *a, vf sum, vf acc) {
+    vf d = v_setf(a->d);
+    acc = v_fma(v_mulf(v_as_float(r[8]), d), sum, acc);
+    if (kind == KIND_MIN) acc = v_fma(v_as_float(r[9]), v_setf(a->s), acc);
+    if (kind == KIND_PAIR_MIN) {
+        vf mins = v_dot16f(r[10], broadcast4(&a->b0));
+        acc = v_fma(v_mulf(v_as_float(r[9]), d), mins, acc);
+    }
+    return acc;
+}
+
+NPU_INLINE void tile_block(const wformat *f, int columns, const vi *v, const npu_mm_act *a, uint64_t a_stride,
+                           vf acc[SIDES][MAX_COLUMNS]) {
+    const vi *r[SIDES];
+    vi sum[SIDES][MAX_COLUMNS], high[SIDES][MAX_COLUMNS];
+    for (int g = 0; g < SIDES; g++) r[g] = v + g * vectors_of(f);
+    start_sums(has_halves(f->kind) ? &a->n_low : &a->n, a_stride, f->kind, columns, sum);
+    dots(r, 0, a, a_stride, columns, sum);
+    if (has_halves(f->kind)) {
+        start_sums(&a->n_high, a_stride, f->kind, columns, high);
+        dots(r, 4, a, a_stride, columns, high);
+    } else {
+        dots(r, 4, a, a_stride, columns, sum);
+    }
+    NPU_UNROLL
+    for (int i = 0; i < SIDES * columns; i++) {
+        const int g = i % SIDES, c = i / SIDES;
+        vf total = has_halves(f->kind) ? join_halves(f->kind, r[g], sum[g][c], high[g][c]) : v_counted(sum[g][c]);
+        acc[g][c] = add_block(f->kind, r[g], &a[(uint64_t)c * a_stride], total, acc[g][c]);
+    }
+}
+
+NPU_INLINE uint32_t most_columns(wkind kind) {
+    return has_halves(kind) ? MAX_COLUMNS_TWO : MAX_COLUMNS;
+}
+
+/* Tiles are made once a kind, of which only the kind is looked at. */
+static const wformat of_kind[KIND_COUNT] = {
+    {.kind = KIND_PLAIN}, {.kind = KIND_MIN}, {.kind = KIND_TWO}, {.kind = KIND_PAIR}, {.kind = KIND_PAIR_MIN}};
+
+NPU_INLINE void tile_if_any(wkind kind, uint32_t columns, const mm_tile *t) {
+    if (columns <= most_columns(kind)) tile_of(tile_block, vectors_of(&of_kind[kind]), &of_kind[kind], (int)columns, t);
+}
+
+NPU_INLINE void tile(wkind kind, uint32_t columns, const mm_tile *t) {
+    switch (columns) {
+    case 1:
+        tile_if_any(kind, 1, t);
+        break;
+    case 2:
+        tile_if_any(kind, 2, t);
+        break;
+    case 3:
+        tile_if_any(kind, 3, t);
+        break;
+    case 4:
+        tile_if_any(kind, 4, t);
+        break;
+    case 5:
+        tile_if_any(kind, 5, t);
+        break;
+    case 6:
+        tile_if_any(kind, 6, t);
+        break;
+    }
+}
+
+#define MM_TILES(name, kind)                                                        \
+    static void name##_tile(const wformat *f, uint32_t columns, const mm_tile *t) { \
+        (void)f;                                                                    \
+        tile(kind, columns, t);                                                     \
+    }
+MM_TILES(plain, KIND_PLAIN)
+MM_TILES(min, KIND_MIN)
+MM_TILES(two, KIND_TWO)
+MM_TILES(pair, KIND_PAIR)
+MM_TILES(pair_min, KIND_PAIR_MIN)
+#undef MM_TILES
+
+static void all_columns(const wformat *f, mm_tile t, uint32_t rows) {
+    static void (*const tiles[KIND_COUNT])(const wformat *, uint32_t, const mm_tile *) = {
+        plain_tile, min_tile, two_tile, pair_tile, pair_min_tile};
+    even_columns(f, t, rows, most_columns(f->kind), tiles[f->kind]);
+}
+
+static const mm_panel dot_panel = {vectors_of, put_for_dots, all_columns};
+
+NPU_INLINE void panel_of_dots(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+    panel_with(&dot_panel, f, task, n0, n1, scratch);
+}
+
+#endif

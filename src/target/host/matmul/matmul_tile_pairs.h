@@ -1,0 +1,121 @@
+/* The panel products of MUL_MAT on AVX2, which has byte products of pairs alone: tiles of 16 weight rows and up to 3
+ * activation rows.
+ *
+ * A byte product gives sums of two in 16 bits. As many of them as fit are added as they are (|together|), and only then
+ * made words, by a product with ones or with the scales of 16 values.
+ */
+#ifndef NPU_MATMUL_TILE_PAIRS_H
+#define NPU_MATMUL_TILE_PAIRS_H
+
+#include "target/host/matmul/matmul_tile.h"
+
+/* A block of LANES rows in a panel: codes[8], |codes|[8] when they are signed, scale, then by kind: min, or what
+ * |tile_scales| names. */
+enum { SC0, SC1, MIN2, MN, N_SCALES };
+
+NPU_INLINE int at_scale(const wformat *f) {
+    return is_signed(f) ? 16 : 8;
+}
+
+NPU_INLINE int vectors_of(const wformat *f) {
+    int after = f->kind == KIND_PLAIN ? 0 : f->kind == KIND_MIN ? 1 : f->kind == KIND_PAIR_MIN ? N_SCALES : SC1 + 1;
+    return at_scale(f) + 1 + after;
+}
+
+NPU_INLINE void put_block(const wformat *f, const wblock *o, vi *v) {
+    for (int j = 0; j < 8; j++) {
+        v[j] = is_signed(f) ? v_xor(o->w[j], v_set8(0x80)) : o->w[j];
+        if (is_signed(f)) v[8 + j] = v_abs8(v[j]);
+    }
+    v += at_scale(f);
+    *v++ = v_as_int(o->scale);
+    if (f->kind == KIND_MIN) *v = v_as_int(o->min);
+    if (!has_scales(f)) return;
+    spread_scales(o, v);
+    if (f->kind != KIND_PAIR_MIN) return;
+    v[MIN2] = v_as_int(o->min);
+    v[MN] = o->mn;
+}
+
+/* Products of |quads| x 4 codes of both sides with all columns, |step| of them added in 16 bits, times |factor| (one
+ * for each half of a word), to |sum|, or added to what is there. |half|: of the codes with scales, 0 or 1. */
+NPU_INLINE void dots(const wformat *f, const vi *const w[SIDES], const npu_mm_act *a, uint64_t a_stride, int columns,
+                     int half, int quads, int step, const vi factor[SIDES], vi sum[SIDES][MAX_COLUMNS]) {
+    const int starts = has_scales(f) && f->offset;
+    NPU_UNROLL
+    for (int first = 0; first < quads; first += step) {
+        vi pairs[SIDES][MAX_COLUMNS];
+        for (int c = 0; starts && c < columns; c++) pairs[0][c] = start16_of(f, &a[(uint64_t)c * a_stride], half);
+        NPU_UNROLL
+        for (int j = first; j < first + step; j++) {
+            vi code[SIDES];
+            NPU_UNROLL
+            for (int g = 0; g < SIDES; g++) code[g] = v_hold(w[g][4 * half + j]);
+            NPU_UNROLL
+            for (int c = 0; c < columns; c++) {
+                vi x = broadcast4(a[(uint64_t)c * a_stride].q + 16 * half + 4 * j);
+                NPU_UNROLL
+                for (int g = SIDES - 1; g >= 0; g--) {
+                    vi product = is_signed(f) ? v_pairs(w[g][8 + j], v_sign8(x, code[g])) : v_pairs(code[g], x);
+                    pairs[g][c] = j > first ? v_add16(pairs[g][c], product)
+                                  : starts  ? v_add16(pairs[0][c], product)
+                                            : product;
+                }
+            }
+        }
+        NPU_UNROLL
+        for (int i = 0; i < SIDES * columns; i++) {
+            vi *s = &sum[i % SIDES][i / SIDES], part = v_dot16(pairs[i % SIDES][i / SIDES], factor[i % SIDES]);
+            *s = half || first ? v_add32(*s, part) : part;
+        }
+    }
+}
+
+NPU_INLINE void tile_block(const wformat *f, int columns, const vi *v, const npu_mm_act *a, uint64_t a_stride,
+                           vf acc[SIDES][MAX_COLUMNS]) {
+    const vi *w[SIDES] = {v, v + vectors_of(f)};
+    const vi *s[SIDES] = {w[0] + at_scale(f) + 1, w[1] + at_scale(f) + 1};
+    vi sum[SIDES][MAX_COLUMNS];
+    if (has_scales(f)) {
+        dots(f, w, a, a_stride, columns, 0, 4, 4, (const vi[]){s[0][SC0], s[1][SC0]}, sum);
+        dots(f, w, a, a_stride, columns, 1, 4, 4, (const vi[]){s[0][SC1], s[1][SC1]}, sum);
+    } else {
+        const vi ones = v_set16(1);
+        dots(f, w, a, a_stride, columns, 0, 8, together(f), (const vi[]){ones, ones}, sum);
+    }
+    NPU_UNROLL
+    for (int i = 0; i < SIDES * columns; i++) {
+        int g = i % SIDES, c = i / SIDES;
+        const npu_mm_act *one = &a[(uint64_t)c * a_stride];
+        vf d = v_setf(one->d);
+        if (f->offset && !is_signed(f) && !has_scales(f)) sum[g][c] = v_add32(sum[g][c], start_of(&one->n, f->offset));
+        acc[g][c] = v_fma(v_mulf(v_as_float(w[g][at_scale(f)]), d), v_float(sum[g][c]), acc[g][c]);
+        if (f->kind == KIND_MIN) acc[g][c] = v_fma(v_as_float(s[g][0]), v_setf(one->s), acc[g][c]);
+        if (f->kind == KIND_PAIR_MIN) {
+            vi mins = v_dot16(s[g][MN], broadcast4(&one->b0));
+            acc[g][c] = v_fma(v_mulf(v_as_float(s[g][MIN2]), d), v_float(mins), acc[g][c]);
+        }
+    }
+}
+
+NPU_INLINE void tile(const wformat *f, uint32_t columns, const mm_tile *t) {
+    if (columns == 3) {
+        tile_of(tile_block, vectors_of(f), f, 3, t);
+    } else if (columns == 2) {
+        tile_of(tile_block, vectors_of(f), f, 2, t);
+    } else {
+        tile_of(tile_block, vectors_of(f), f, 1, t);
+    }
+}
+
+NPU_INLINE void all_columns(const wformat *f, mm_tile t, uint32_t rows) {
+    even_columns(f, t, rows, MAX_COLUMNS, tile);
+}
+
+static const mm_panel pairs_panel = {vectors_of, put_block, all_columns};
+
+NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+    panel_with(&pairs_panel, f, task, n0, n1, scratch);
+}
+
+#endif
