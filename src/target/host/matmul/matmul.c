@@ -102,6 +102,10 @@ static void cut(work *w, const npu_host_call *call, int i) {
     w->n_parts++;
 }
 
+static int pairs_rows(const work *w) {
+    return w->kernels->pair && !w->fast && w->rows > 1;
+}
+
 /* What all threads need before the products: quantised activations, addresses of rows, the counter at 0. */
 static void prepare(const work *w) {
     const npu_host_call *call = w->call;
@@ -116,12 +120,16 @@ static void prepare(const work *w) {
     int integers = 0;
     for (uint32_t i = 0; i < w->n_parts; i++) integers |= w->parts[i].integer;
     if (!integers) return;
-    npu_host_split(call, w->rows * w->blocks, &from, &to);
+    const uint64_t together = pairs_rows(w) ? 2 : 1;
+    npu_host_split(call, (w->rows + together - 1) / together * w->blocks, &from, &to);
     while (from < to) {
-        uint64_t m = from / w->blocks, b = from % w->blocks;
+        uint64_t m = from / w->blocks * together, b = from % w->blocks;
         uint64_t count = to - from < w->blocks - b ? to - from : w->blocks - b;
-        (w->fast ? w->fast->convert : w->kernels->quantise)((const float *)npu_host_row(x, m) + b * 32, w->acts + from,
-                                                            (uint32_t)count);
+        npu_mm_act *acts = w->acts + m * w->blocks + b;
+        for (uint64_t i = m; i < m + together && i < w->rows; i++)
+            (w->fast ? w->fast->convert : w->kernels->quantise)((const float *)npu_host_row(x, i) + b * 32,
+                                                                acts + (i - m) * w->blocks, (uint32_t)count);
+        if (together == 2 && m + 1 < w->rows) w->kernels->pair(acts, acts + w->blocks, (uint32_t)count);
         from += count;
     }
 }

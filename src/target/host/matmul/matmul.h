@@ -81,6 +81,9 @@ typedef struct npu_mm_kernels {
     float (*dot_f16)(const uint8_t *w, const float *x, uint32_t k);
     float (*dot_bf16)(const uint8_t *w, const float *x, uint32_t k);
     const npu_mm_fast *fast; /* NULL = fast mode is as default mode */
+    /* What |panel| functions want of two neighbouring rows together, in their place; NULL = they take rows as they are.
+     * A last row without a neighbour stays as it is. */
+    void (*pair)(npu_mm_act *even, npu_mm_act *odd, uint32_t blocks);
 } npu_mm_kernels;
 
 /* Packed weights: units of NPU_MM_PACK_ROWS rows lie together, and in them each element of a unit (a scale, a word of
@@ -96,7 +99,7 @@ npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels,
 extern const npu_mm_fast npu__mm_fast_amx;
 
 npu_host_op_fn npu_host_mul_mat_amx, npu_host_mul_mat_avx512, npu_host_mul_mat_avxvnni, npu_host_mul_mat_avx2;
-npu_host_op_fn npu_host_mul_mat_neon, npu_host_mul_mat_dotprod;
+npu_host_op_fn npu_host_mul_mat_neon, npu_host_mul_mat_dotprod, npu_host_mul_mat_i8mm;
 npu_host_scratch_fn npu_host_mul_mat_scratch;
 
 #endif

@@ -1,5 +1,5 @@
 /* The parts of MUL_MAT on NEON that no format enters: quantising activations, dots of floats, widening. Included by
- * matmul_neon.c and matmul_dotprod.c. */
+ * matmul_neon.c, matmul_dotprod.c and matmul_i8mm.c. */
 #ifndef NPU_MATMUL_FLOAT_NEON_H
 #define NPU_MATMUL_FLOAT_NEON_H
 

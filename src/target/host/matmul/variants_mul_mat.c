@@ -22,6 +22,8 @@ const npu_host_variant npu_host_MUL_MAT[] = {
     {"neon", NPU_CPU_NEON, npu_host_mul_mat_neon, npu_host_mul_mat_scratch, NULL, &npu_host_mul_mat_packing},
     {"dotprod", NPU_CPU_NEON | NPU_CPU_DOTPROD, npu_host_mul_mat_dotprod, npu_host_mul_mat_scratch, NULL,
      &npu_host_mul_mat_packing},
+    {"i8mm", NPU_CPU_NEON | NPU_CPU_DOTPROD | NPU_CPU_I8MM, npu_host_mul_mat_i8mm, npu_host_mul_mat_scratch, NULL,
+     &npu_host_mul_mat_packing},
 #endif
     {0},
 };

@@ -1,0 +1,20 @@
+/* MUL_MAT on NEON with the dot product and the matrix extension: the instances for each format, float dots. */
+#include "target/host/matmul/matmul.h"
+/* The vectors come first. */
+#include "target/host/matmul/matmul_vec_neon.h"
+
+#include "target/host/matmul/matmul_tile_mmla.h"
+
+#include "target/host/matmul/matmul_formats.h"
+#include "target/host/matmul/matmul_float_neon.h"
+
+static const npu_mm_kernels kernels = {.quantise = quantise,
+                                       .pair = pair,
+                                       .formats = formats,
+                                       .dot = dot,
+                                       .widen_f16 = widen_f16,
+                                       .widen_bf16 = widen_bf16};
+
+npu_status npu_host_mul_mat_i8mm(const npu_host_call *call, npu_error *err) {
+    return npu__mm_run(call, &kernels, err);
+}
