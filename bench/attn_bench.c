@@ -1,8 +1,10 @@
 /* Speed of the FLASH_ATTN variants of this machine on one layer's shapes:
  *     attn_bench [-t THREADS] [-l VARIANT] [-r RUNS] [-d HEAD] [-q HEADS] [-k KV_HEADS] [-m ROWS] [-n KEYS] [-w WINDOW]
- *                [-y f16|f32|q8_0]
- * The last of ROWS query rows sees KEYS keys, each one before it one less. Best of the runs, in GB/s of the keys and
- * values that a pass over them reads and in billions of multiply-adds a second.
+ *                [-y f16|f32|q8_0] [-c LAYERS]
+ * The last of ROWS query rows sees KEYS keys, each one before it one less. A run goes over LAYERS layers with keys and
+ * values of their own: with so many that no cache holds them, what they take to read counts, as in a model. Best of
+ * the runs, of one layer, in GB/s of the keys and values that a pass over them reads and in billions of multiply-adds
+ * a second.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +20,8 @@ typedef struct bench {
     npu_pool *pool;
     const char *level;
     int runs;
-    uint32_t d, heads, kv_heads, rows, keys, window;
+    uint32_t d, heads, kv_heads, rows, keys, window, layers;
     const npu_format *type;
-    npu_host_call call;
 } bench;
 
 static double seconds(void) {
@@ -71,10 +72,10 @@ static npu_host_operand operand(const npu_format *type, uint32_t ne0, uint32_t n
 }
 
 int main(int argc, char **argv) {
-    bench b = {.runs = 5, .d = 64, .heads = 9, .kv_heads = 3, .rows = 1, .keys = 4096};
+    bench b = {.runs = 5, .d = 64, .heads = 9, .kv_heads = 3, .rows = 1, .keys = 4096, .layers = 1};
     const char *type = "F16";
     unsigned threads = 0;
-    for (int c; (c = getopt(argc, argv, "t:l:r:d:q:k:m:n:w:y:")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "t:l:r:d:q:k:m:n:w:y:c:")) != -1;) {
         if (c == 't') threads = (unsigned)atoi(optarg);
         if (c == 'l') b.level = optarg;
         if (c == 'r') b.runs = atoi(optarg);
@@ -85,12 +86,13 @@ int main(int argc, char **argv) {
         if (c == 'n') b.keys = (uint32_t)atoi(optarg);
         if (c == 'w') b.window = (uint32_t)atoi(optarg);
         if (c == 'y') type = optarg;
+        if (c == 'c') b.layers = (uint32_t)atoi(optarg);
         if (c == '?') return 2;
     }
     npu_error err;
     b.type = npu_format_named(type);
     const npu_format *f32 = npu_format_of(NPU_TYPE_F32);
-    if (!b.type || b.rows > b.keys || npu_pool_create(threads, &b.pool, &err) != NPU_OK) return 2;
+    if (!b.type || b.rows > b.keys || !b.layers || npu_pool_create(threads, &b.pool, &err) != NPU_OK) return 2;
     npu_op op = {.code = NPU_OP_FLASH_ATTN, .params.attn = {.scale = 0.125f, .window = b.window}};
     memset(op.src, 0xFF, sizeof op.src);
     memset(op.dst, 0xFF, sizeof op.dst);
@@ -98,8 +100,13 @@ int main(int argc, char **argv) {
     op.dst[0] = 4;
     job j = {.call = {.op = &op, .mode = NPU_MODE_DEFAULT, .pool = b.pool}};
     j.call.src[0] = operand(f32, b.d, b.heads, b.rows);
-    j.call.src[1] = operand(b.type, b.d, b.kv_heads, b.keys);
-    j.call.src[2] = operand(b.type, b.d, b.kv_heads, b.keys);
+    npu_host_operand all[] = {operand(b.type, b.d, b.kv_heads, b.keys * b.layers),
+                              operand(b.type, b.d, b.kv_heads, b.keys * b.layers)};
+    for (int i = 0; i < 2; i++) {
+        j.call.src[1 + i] = all[i];
+        j.call.src[1 + i].t.ne[2] = b.keys;
+        j.call.src[1 + i].t.nb[3] = all[i].t.nb[3] / b.layers;
+    }
     j.call.src[3] = (npu_host_operand){
         .t = {.type = NPU_TYPE_I32, .ne = {2, b.rows, 1, 1}, .nb = {4, 8, 8ull * b.rows, 8ull * b.rows}},
         .data = need(8ull * b.rows)};
@@ -124,8 +131,11 @@ int main(int argc, char **argv) {
         double best = 1e9;
         for (int i = 0; i < b.runs; i++) {
             double start = seconds();
-            npu_pool_run(b.pool, run_one, &j);
-            double took = seconds() - start;
+            for (uint32_t layer = 0; layer < b.layers; layer++) {
+                for (int k = 0; k < 2; k++) j.call.src[1 + k].data = all[k].data + layer * j.call.src[1 + k].t.nb[3];
+                npu_pool_run(b.pool, run_one, &j);
+            }
+            double took = (seconds() - start) / b.layers;
             if (took < best) best = took;
         }
         printf("%-7s %s d %u, %u/%u heads, %u rows, %u keys: %9.1f us, %6.2f GB/s, %6.2f G multiply-adds/s\n", v->name,

@@ -4,6 +4,9 @@
  * A unit of work is a KV head and a tile of up to TILE (query row, head) pairs that read it; where there are few, each
  * chunk of 1024 keys of a tile is a unit of its own, whose partial results are merged afterwards in the order of the
  * contract. Units that are left over when all threads have got the same number are cut by rows.
+ *
+ * In decode, where no KV head has more than a few rows, a thread takes its share of all (run, chunk, head, row)
+ * instead, which lie side by side, as tiles of many heads.
  */
 #include "target/host/vec/kernels_attn_block.h"
 
@@ -37,6 +40,7 @@ typedef struct attn_work {
     uint32_t group, slice, tile; /* heads of a KV head; heads of them in a unit; query rows in a unit */
     uint32_t chunks;             /* of the longest span */
     uint64_t units;
+    bool few;   /* rows of any KV head in any run */
     bool split; /* by chunks */
     float *parts;
 } attn_work;
@@ -71,7 +75,7 @@ static attn_run next_run(const attn_work *w, uint32_t m) {
 static attn_work plan_work(const npu_host_call *call) {
     const npu_tensor *q = &call->src[0].t;
     uint32_t kv_heads = call->src[1].t.ne[1];
-    attn_work w = {.call = call, .group = q->ne[1] / kv_heads};
+    attn_work w = {.call = call, .group = q->ne[1] / kv_heads, .few = true};
     w.slice = w.group < TILE ? w.group : TILE;
     uint32_t most = TILE / w.slice, tiles = (q->ne[2] + most - 1) / most;
     w.tile = tiles ? (q->ne[2] + tiles - 1) / tiles : 1; /* evenly: a small last one would leave threads idle */
@@ -80,11 +84,13 @@ static attn_work plan_work(const npu_host_call *call) {
         r = next_run(&w, r.last);
         uint32_t chunks = attn_chunks(r.end);
         if (chunks > w.chunks) w.chunks = chunks;
+        if ((r.last - r.m) * w.group > FEW) w.few = false;
         pieces += chunks ? chunks - r.lo / CHUNK : 0;
         w.units += each;
     }
     uint64_t rows = (uint64_t)q->ne[1] * q->ne[2];
-    w.split = call->nth > 1 && w.chunks > 1 && w.units < (uint64_t)MANY_UNITS * call->nth && rows * w.chunks <= PARTS;
+    w.split = call->nth > 1 && w.chunks > 1 && rows * w.chunks <= PARTS &&
+              (w.few || w.units < (uint64_t)MANY_UNITS * call->nth);
     if (w.split) w.units = each * pieces;
     w.parts = (float *)(call->scratch + call->nth * attn_thread_bytes(q->ne[0], call->src[2].t.ne[0]));
     return w;
@@ -176,27 +182,29 @@ static attn_row make_row(const attn_work *w, uint32_t m, uint32_t h) {
                       .part = w->split ? part_of(w, m, h) : NULL};
 }
 
-/* The unit of these heads: all its rows, or this thread's share of them. |chunk| is used when chunks are units. */
-static void take_unit(const attn_work *w, attn_tile *t, const attn_run *run, uint32_t head, uint32_t slice,
-                      uint32_t chunk, bool share) {
-    uint32_t h = slice * w->slice, heads = w->group - h < w->slice ? w->group - h : w->slice;
-    uint32_t rows = (run->last - run->m) * heads, from = 0, to = rows, end = 0, lo = UINT32_MAX;
-    if (share) {
-        from = rows * w->call->ith / w->call->nth;
-        to = rows * (w->call->ith + 1) / w->call->nth;
-    }
-    t->kv_head = head;
+/* Rows |from| to before |to| of a run: first those of the KV head |kv_head|, with |heads| heads from |h| of its group
+ * each, then those of the next. |chunk| is used when chunks are taken one by one. */
+typedef struct attn_rows {
+    uint32_t kv_head, h, heads, from, to;
+} attn_rows;
+
+static void take_rows(const attn_work *w, attn_tile *t, const attn_run *run, attn_rows which, uint32_t chunk) {
+    uint32_t each = (run->last - run->m) * which.heads, end = 0, lo = UINT32_MAX;
+    t->kv_head = which.kv_head;
     t->first = (uint64_t)span_of(w->call, run->m)[0];
-    t->n_rows = to - from;
-    for (uint32_t i = from; i < to; i++) {
-        attn_row *r = &t->rows[i - from];
-        *r = make_row(w, run->m + i / heads, head * w->group + h + i % heads);
-        r->acc_all = t->acc + (size_t)(2 * (i - from)) * t->width;
+    t->n_rows = which.to - which.from;
+    t->few = w->few || t->n_rows <= FEW;
+    for (uint32_t i = which.from; i < which.to; i++) {
+        attn_row *r = &t->rows[i - which.from];
+        uint32_t kv_head = which.kv_head + i / each, of_head = i % each;
+        *r = make_row(w, run->m + of_head / which.heads, kv_head * w->group + which.h + of_head % which.heads);
+        r->kv_head = kv_head;
+        r->acc_all = t->acc + (size_t)(2 * (i - which.from)) * t->width;
         r->acc = r->acc_all + t->width;
         if (r->n > end) end = r->n;
         if (r->lo < lo) lo = r->lo;
     }
-    if (from == to) return;
+    if (which.from == which.to) return;
     if (is_many(t)) turn_queries(t);
     if (w->split) {
         take_chunk(t, chunk, lo, end);
@@ -204,6 +212,19 @@ static void take_unit(const attn_work *w, attn_tile *t, const attn_run *run, uin
     }
     for (chunk = lo / CHUNK * CHUNK; chunk < end; chunk += CHUNK) take_chunk(t, chunk, lo, end);
     for (uint32_t i = 0; i < t->n_rows; i++) finish_row(&t->rows[i], t->dv);
+}
+
+/* The unit of these heads: all its rows, or this thread's share of them. */
+static void take_unit(const attn_work *w, attn_tile *t, const attn_run *run, uint32_t head, uint32_t slice,
+                      uint32_t chunk, bool share) {
+    uint32_t h = slice * w->slice, heads = w->group - h < w->slice ? w->group - h : w->slice;
+    uint32_t rows = (run->last - run->m) * heads;
+    attn_rows which = {.kv_head = head, .h = h, .heads = heads, .to = rows};
+    if (share) {
+        which.from = rows * w->call->ith / w->call->nth;
+        which.to = rows * (w->call->ith + 1) / w->call->nth;
+    }
+    take_rows(w, t, run, which, chunk);
 }
 
 /* This thread's units. */
@@ -223,6 +244,8 @@ static void take_units(const attn_work *w, attn_tile *t) {
         } while (w->split && chunk < run.end);
     }
 }
+
+#include "target/host/vec/kernels_attn_share.h"
 
 /* Merges the chunks of this thread's rows. */
 static void merge_parts(const attn_work *w, attn_tile *t) {
@@ -267,7 +290,12 @@ npu_status VEC_FN(flash_attn)(const npu_host_call *call, npu_error *err) {
            BLOCK * attn_round(d) * sizeof(float)); /* what pads rows and blocks must not be slow to compute with */
     memset(t->values, 0, BLOCK * attn_panels(dv) * sizeof(float));
     attn_work w = plan_work(call);
-    take_units(&w, t);
+    if (w.few) {
+        uint64_t all = walk_few(&w, NULL, 0, 0);
+        walk_few(&w, t, all * call->ith / call->nth, all * (call->ith + 1) / call->nth);
+    } else {
+        take_units(&w, t);
+    }
     if (w.split) {
         npu_pool_barrier(call->pool);
         merge_parts(&w, t);

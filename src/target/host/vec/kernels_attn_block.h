@@ -3,6 +3,9 @@
  *
  * Scores and weights of few rows: kernels_attn_few.h, where reading the cache is the cost; of many rows:
  * kernels_attn_many.h, where the products are. Values are converted once for many rows and on the fly for few.
+ *
+ * The cache is [D, heads, cells]: a tile of few rows has all of a thread's KV heads, so that it reads each cell's row
+ * as one piece. Alone, the short piece of one head out of each long row takes half of the memory's speed at most.
  */
 enum { CHUNK = 1024, BLOCK = 32, TILE = 128, FEW = 8, BLOCK_VECTORS = BLOCK / VW, PANEL = 4 * VW };
 
@@ -16,7 +19,8 @@ typedef struct attn_row {
     const uint8_t *mask;
     const float *sink;
     float slope;
-    uint32_t n, lo;       /* keys; first visible */
+    uint32_t n, lo; /* keys; first visible */
+    uint32_t kv_head;
     float m_all, l_all;   /* of the chunks before this one */
     float *acc, *acc_all; /* of this chunk and of those before; |width| floats each */
     float *part;          /* where results of chunks go; NULL = to acc_all */
@@ -27,7 +31,9 @@ typedef struct attn_tile {
     const npu_host_call *call;
     uint32_t d, dv, width; /* |width|: dv rounded up to whole vectors */
     uint32_t n_rows;
-    uint64_t kv_head, first; /* first cell of the spans */
+    bool few;         /* rows of any one KV head; only then there may be several heads, one after the other */
+    uint32_t kv_head; /* at hand */
+    uint64_t first;   /* first cell of the spans */
     float *keys, *turned, *values, *p, *acc, *queries;
     uint16_t *halves; /* turned keys that were not converted */
     attn_row rows[TILE];
@@ -44,7 +50,7 @@ static uint32_t attn_panels(uint32_t n) {
 }
 
 static inline bool is_few(const attn_tile *t) {
-    return t->n_rows <= FEW;
+    return t->few;
 }
 
 /* Masks differ from row to row: they are added where lanes are keys. */
@@ -58,6 +64,43 @@ static inline void ask_for_row(const npu_host_operand *o, const attn_tile *t, ui
     if (j >= end) return;
     const uint8_t *row = npu_host_at(o, t->kv_head, t->first + j, 0);
     for (uint64_t i = 0; i < o->t.nb[1]; i += 64) __builtin_prefetch(row + i, 0, 2);
+}
+
+/* Lines of the tile's heads in a block of keys or values that are asked for while another is at work, in the order in
+ * which they lie. Evenly, a line for each line that is used: more at a time than a core can wait for would hold up its
+ * own loads. */
+typedef struct attn_ask {
+    const uint8_t *row;
+    uint64_t stride;
+    uint32_t line, lines; /* in bytes: of the row, the next and all */
+    uint32_t rows;        /* left */
+} attn_ask;
+
+static attn_ask lines_of(const attn_tile *t, int src, uint32_t block, uint32_t end) {
+    const npu_host_operand *o = &t->call->src[src];
+    if (block >= end || !t->n_rows) return (attn_ask){0};
+    uint32_t first = t->rows[0].kv_head, heads = t->rows[t->n_rows - 1].kv_head - first + 1;
+    return (attn_ask){.row = npu_host_at(o, first, t->first + block, 0),
+                      .stride = o->t.nb[2],
+                      .lines = heads * (uint32_t)o->t.nb[1],
+                      .rows = end - block < BLOCK ? end - block : BLOCK};
+}
+
+NPU_INLINE void ask_for(attn_ask *a, uint32_t lines) {
+    for (uint32_t i = 0; i < lines && a->rows; i++) {
+        __builtin_prefetch(a->row + a->line, 0, 2);
+        a->line += 64;
+        if (a->line < a->lines) continue;
+        a->line = 0;
+        a->row += a->stride;
+        a->rows--;
+    }
+}
+
+static inline uint32_t next_head(const attn_tile *t, uint32_t row) {
+    uint32_t next = row + 1;
+    while (next < t->n_rows && t->rows[next].kv_head == t->rows[row].kv_head) next++;
+    return next;
 }
 
 /* The visible part of a block for one row: keys from .. to - 1, counted from the block; none when from >= to. */
@@ -98,23 +141,24 @@ static inline vf vf_exp_below(vf x) {
 typedef struct attn_values {
     const uint8_t *first;
     uint64_t stride;   /* bytes from one key's value to the next's */
-    uint64_t ahead;    /* bytes to the next block's, which are asked for; halves only */
     bool halves;       /* else floats */
     uint32_t from, to; /* keys that the rows at hand see */
 } attn_values;
 
-static attn_values values_of(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
+static attn_values values_of(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end, attn_ask *ask) {
     const npu_host_operand *v = &t->call->src[2];
     attn_values out = {.first = (const uint8_t *)t->values, .stride = t->width * sizeof(float)};
     if (is_few(t) && v->t.type == NPU_TYPE_F16 && t->dv == t->width) {
         out.halves = true;
         out.first = npu_host_at(v, t->kv_head, t->first + block, 0);
         out.stride = v->t.nb[2];
-        out.ahead = end - block >= 2 * BLOCK ? BLOCK * out.stride : 0;
         return out;
     }
     for (uint32_t j = 0; j < count; j++) {
-        ask_for_row(v, t, block + BLOCK + j, end);
+        if (is_few(t))
+            ask_for(ask, ((uint32_t)v->t.nb[1] + 63) / 64);
+        else
+            ask_for_row(v, t, block + BLOCK + j, end);
         to_floats(v->t.type, npu_host_at(v, t->kv_head, t->first + block + j, 0), t->values + j * t->width, t->dv);
     }
     return out;
@@ -122,8 +166,8 @@ static attn_values values_of(const attn_tile *t, uint32_t block, uint32_t count,
 
 /* acc = acc * keep, then p_j * v_j for the visible j, of |n| rows from |row| and |count| vectors at |i|; n, count and
  * halves are constants where it is called. */
-NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, uint32_t row, uint32_t i, int n, int count,
-                           int halves) {
+NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, attn_ask *ask, uint32_t row, uint32_t i, int n,
+                           int count, int halves) {
     vf acc[VALUE_ROWS][8];
     const float *p = t->p + row * BLOCK, *keep = t->keep + row;
     for (int r = 0; r < n; r++)
@@ -134,8 +178,7 @@ NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, uint32_t ro
         const float *f = (const float *)at + i;
         const uint16_t *h = (const uint16_t *)at + i;
         vf weight[VALUE_ROWS];
-        for (int c = 0; halves && c < count * VW; c += 32)
-            __builtin_prefetch((const uint8_t *)(h + c) + v->ahead, 0, 2);
+        if (halves) ask_for(ask, ((uint32_t)count * VW + 31) / 32);
         for (int r = 0; r < n; r++) weight[r] = vf_set(p[(uint32_t)r * BLOCK + j]);
         for (int c = 0; c < count; c++) {
             vf value = halves ? vf_load_half(h + c * VW) : vf_load(f + c * VW);
@@ -146,59 +189,67 @@ NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, uint32_t ro
         for (int c = 0; c < count; c++) vf_store(t->rows[row + (uint32_t)r].acc + i + c * VW, acc[r][c]);
 }
 
-NPU_INLINE void add_all(const attn_tile *t, const attn_values *v, uint32_t row, int n, int halves) {
+NPU_INLINE void add_all(const attn_tile *t, const attn_values *v, attn_ask *ask, uint32_t row, int n, int halves) {
     uint32_t i = 0;
     if (n == 1)
-        for (; i + 8 * VW <= t->width; i += 8 * VW) add_values(t, v, row, i, n, 8, halves);
-    for (; i + 4 * VW <= t->width; i += 4 * VW) add_values(t, v, row, i, n, 4, halves);
-    for (; i < t->width; i += VW) add_values(t, v, row, i, n, 1, halves);
+        for (; i + 8 * VW <= t->width; i += 8 * VW) add_values(t, v, ask, row, i, n, 8, halves);
+    for (; i + 4 * VW <= t->width; i += 4 * VW) add_values(t, v, ask, row, i, n, 4, halves);
+    for (; i < t->width; i += VW) add_values(t, v, ask, row, i, n, 1, halves);
 }
 
-NPU_INLINE void add_rows_of(const attn_tile *t, const attn_values *v, uint32_t row, uint32_t n, int halves) {
+NPU_INLINE void add_rows_of(const attn_tile *t, const attn_values *v, attn_ask *ask, uint32_t row, uint32_t n,
+                            int halves) {
     switch (n) {
     case 4:
-        add_all(t, v, row, VALUE_ROWS < 4 ? 1 : 4, halves);
+        add_all(t, v, ask, row, VALUE_ROWS < 4 ? 1 : 4, halves);
         break;
     case 3:
-        add_all(t, v, row, VALUE_ROWS < 3 ? 1 : 3, halves);
+        add_all(t, v, ask, row, VALUE_ROWS < 3 ? 1 : 3, halves);
         break;
     case 2:
-        add_all(t, v, row, VALUE_ROWS < 2 ? 1 : 2, halves);
+        add_all(t, v, ask, row, VALUE_ROWS < 2 ? 1 : 2, halves);
         break;
     default:
-        add_all(t, v, row, 1, halves);
+        add_all(t, v, ask, row, 1, halves);
         break;
     }
 }
 
-/* Rows that see the same keys of the block are taken together, up to VALUE_ROWS of them. */
-static void take_values(const attn_tile *t, uint32_t block, attn_values *v) {
-    for (uint32_t row = 0, n; row < t->n_rows; row += n) {
+/* Rows |row| to before |end_row|, of one head; those that see the same keys of the block are taken together, up to
+ * VALUE_ROWS of them. */
+static void take_values(const attn_tile *t, uint32_t row, uint32_t end_row, uint32_t block, attn_values *v,
+                        attn_ask *ask) {
+    for (uint32_t n; row < end_row; row += n) {
         n = 1;
         visible(&t->rows[row], block, &v->from, &v->to);
         if (t->keep[row] < 0 || v->from >= v->to) continue;
-        for (; n < VALUE_ROWS && row + n < t->n_rows && !(t->keep[row + n] < 0); n++) {
+        for (; n < VALUE_ROWS && row + n < end_row && !(t->keep[row + n] < 0); n++) {
             uint32_t from, to;
             visible(&t->rows[row + n], block, &from, &to);
             if (from != v->from || to != v->to) break;
         }
         if (v->halves)
-            add_rows_of(t, v, row, n, 1);
+            add_rows_of(t, v, ask, row, n, 1);
         else
-            add_rows_of(t, v, row, n, 0);
+            add_rows_of(t, v, ask, row, n, 0);
     }
 }
 
 static void take_block(attn_tile *t, uint32_t block, uint32_t end) {
     uint32_t count = end - block < BLOCK ? end - block : BLOCK;
-    bool any = false;
     if (is_many(t)) {
         take_block_many(t, block, count, end);
         return;
     }
     weigh_few(t, block, count, end);
-    for (uint32_t row = 0; row < t->n_rows; row++) any |= !(t->keep[row] < 0);
-    if (!any) return;
-    attn_values v = values_of(t, block, count, end);
-    take_values(t, block, &v);
+    attn_ask ask = lines_of(t, 1, block + BLOCK, end);
+    for (uint32_t row = 0, next; row < t->n_rows; row = next) {
+        bool any = false;
+        next = next_head(t, row);
+        t->kv_head = t->rows[row].kv_head;
+        for (uint32_t r = row; r < next; r++) any |= !(t->keep[r] < 0);
+        if (!any) continue;
+        attn_values v = values_of(t, block, count, end, &ask);
+        take_values(t, row, next, block, &v, &ask);
+    }
 }

@@ -6,19 +6,19 @@
 #ifdef VEC_TURN_HALVES
 /* Keys as halves: t->halves[(v * d + i) * VW + lane], v the vector of the block. Whole blocks are turned where they
  * lie; the rows of a last one are copied, because nothing behind them may be read. */
-static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
+static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count, attn_ask *ask) {
     const npu_host_operand *k = &t->call->src[1];
     const uint8_t *rows = npu_host_at(k, t->kv_head, t->first + block, 0);
-    size_t stride = k->t.nb[2], ahead = end - block >= 2 * BLOCK ? BLOCK * stride : 0;
+    size_t stride = k->t.nb[2];
     if (count < BLOCK) {
         for (uint32_t j = 0; j < count; j++) memcpy((uint8_t *)t->keys + j * 2 * t->d, rows + j * stride, 2 * t->d);
         rows = (const uint8_t *)t->keys;
         stride = 2 * t->d;
-        ahead = 0;
     }
     for (uint32_t v = 0; v < BLOCK_VECTORS; v++) {
         for (uint32_t i = 0; i < t->d; i += 32) {
-            vec_turn_halves(rows + v * VW * stride + 2 * i, stride, ahead, t->d - i < 32 ? t->d - i : 32,
+            ask_for(ask, VW);
+            vec_turn_halves(rows + v * VW * stride + 2 * i, stride, t->d - i < 32 ? t->d - i : 32,
                             t->halves + (size_t)(v * t->d + i) * VW);
         }
     }
@@ -27,8 +27,8 @@ static bool can_turn_halves(const attn_tile *t) {
     return t->call->src[1].t.type == NPU_TYPE_F16 && t->d % 2 == 0;
 }
 #else
-static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
-    (void)t, (void)block, (void)count, (void)end;
+static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count, attn_ask *ask) {
+    (void)t, (void)block, (void)count, (void)ask;
 }
 static bool can_turn_halves(const attn_tile *t) {
     (void)t;
@@ -38,15 +38,15 @@ static bool can_turn_halves(const attn_tile *t) {
 
 /* Keys |block| … of the span, at most |count|, turned so that lanes are keys. Lanes past |count| are left as they are:
  * their scores are never used. */
-static void turn_keys(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
+static void turn_keys(const attn_tile *t, uint32_t block, uint32_t count, attn_ask *ask) {
     const npu_host_operand *k = &t->call->src[1];
-    uint32_t stride = attn_round(t->d);
+    uint32_t stride = attn_round(t->d), lines_of_row = ((uint32_t)k->t.nb[1] + 63) / 64;
     if (can_turn_halves(t)) {
-        turn_halves(t, block, count, end);
+        turn_halves(t, block, count, ask);
         return;
     }
     for (uint32_t j = 0; j < count; j++) {
-        ask_for_row(k, t, block + BLOCK + j, end);
+        ask_for(ask, lines_of_row);
         to_floats(k->t.type, npu_host_at(k, t->kv_head, t->first + block + j, 0), t->keys + j * stride, t->d);
     }
     for (uint32_t j = 0; j < count; j += VTILE) {
@@ -78,9 +78,9 @@ _Static_assert(VROWS <= 4, "dot_all takes apart what is less than VROWS by hand"
 
 /* Rows at once hide the latency of the sums and share the keys' conversion: as evenly as can be, so of VROWS + 1 not
  * one is left alone where VROWS is more than 2. */
-NPU_INLINE void dot_all(const attn_tile *t, int halves) {
-    for (uint32_t row = 0, n; row < t->n_rows; row += n) {
-        uint32_t left = t->n_rows - row;
+NPU_INLINE void dot_all(const attn_tile *t, uint32_t row, uint32_t end_row, int halves) {
+    for (uint32_t n; row < end_row; row += n) {
+        uint32_t left = end_row - row;
         n = left == VROWS + 1 ? VROWS / 2 + 1 : left < VROWS ? left : VROWS;
         switch (n) {
         case 1:
@@ -143,10 +143,15 @@ static float weigh(attn_tile *t, uint32_t row, uint32_t block) {
 }
 
 static void weigh_few(attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
-    turn_keys(t, block, count, end);
-    if (can_turn_halves(t))
-        dot_all(t, 1);
-    else
-        dot_all(t, 0);
-    for (uint32_t row = 0; row < t->n_rows; row++) t->keep[row] = weigh(t, row, block);
+    attn_ask ask = lines_of(t, 2, block, end);
+    for (uint32_t row = 0, next; row < t->n_rows; row = next) {
+        next = next_head(t, row);
+        t->kv_head = t->rows[row].kv_head;
+        turn_keys(t, block, count, &ask);
+        if (can_turn_halves(t))
+            dot_all(t, row, next, 1);
+        else
+            dot_all(t, row, next, 0);
+        for (uint32_t r = row; r < next; r++) t->keep[r] = weigh(t, r, block);
+    }
 }

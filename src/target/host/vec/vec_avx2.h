@@ -193,11 +193,10 @@ static inline void vec_turn_16(const uint8_t *rows, size_t stride, uint16_t *to)
     }
 }
 
-/* At most 32 halves of each of 8 rows, turned in the same way; what lies |ahead| bytes on is asked for. */
+/* At most 32 halves of each of 8 rows, turned in the same way. */
 #define VEC_TURN_HALVES
-static inline void vec_turn_halves(const uint8_t *rows, size_t stride, size_t ahead, uint32_t n, uint16_t *to) {
+static inline void vec_turn_halves(const uint8_t *rows, size_t stride, uint32_t n, uint16_t *to) {
     uint32_t c = 0;
-    for (size_t i = 0; i < 8; i++) __builtin_prefetch(rows + i * stride + ahead, 0, 2);
     for (; c + 16 <= n; c += 16) vec_turn_16(rows + 2 * c, stride, to + 8 * c);
     for (; c < n; c++)
         for (size_t i = 0; i < 8; i++) memcpy(to + 8 * c + i, rows + i * stride + 2 * c, 2);

@@ -180,18 +180,15 @@ static inline void vec_turn_units(const __m512i r[16], __m512i to[16]) {
 }
 
 /* At most 32 halves, an even number, of each of 16 rows: to[16 * c + r] is half c of row r. A row's line is read once,
- * because the rows of a cache often share few sets of the first level; what lies |ahead| bytes on is asked for. */
+ * because the rows of a cache often share few sets of the first level. */
 #define VEC_TURN_HALVES
-static inline void vec_turn_halves(const uint8_t *rows, size_t stride, size_t ahead, uint32_t n, uint16_t *to) {
+static inline void vec_turn_halves(const uint8_t *rows, size_t stride, uint32_t n, uint16_t *to) {
     static const uint16_t places[32] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
                                         1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
     const __m512i apart = _mm512_loadu_si512(places); /* the halves of pairs: all first ones, all second ones */
     const __mmask16 units = vm_first((int)n / 2);
     __m512i r[16], t[16];
-    for (size_t i = 0; i < 16; i++) {
-        r[i] = _mm512_maskz_loadu_epi32(units, rows + i * stride);
-        __builtin_prefetch(rows + i * stride + ahead, 0, 2);
-    }
+    for (size_t i = 0; i < 16; i++) r[i] = _mm512_maskz_loadu_epi32(units, rows + i * stride);
     vec_turn_units(r, t);
     if (n == 32) {
         for (size_t u = 0; u < 16; u++) _mm512_storeu_si512(to + 32 * u, _mm512_permutexvar_epi16(apart, t[u]));
