@@ -17,12 +17,13 @@ function(npu_test_properties name timeout)
   endif()
 endfunction()
 
-# npu_command_test(NAME COMMAND… [SANITIZED] [FULL] [SERIAL] [TIMEOUT seconds] [LABELS …])
+# npu_command_test(NAME COMMAND… [SANITIZED] [FULL] [SERIAL] [TIMEOUT seconds] [COST seconds] [LABELS …])
 # A test that is any command. It runs in the release suite; SANITIZED: in the sanitizer suites too; FULL: only in the full
-# tier (make check-full); SERIAL: with no other test beside it (one that measures time). In COMMAND a generator expression
-# such as $<TARGET_FILE:npu_cli> may be used.
+# tier (make check-full); SERIAL: with no other test beside it (one that measures time); COST: about what a long one takes, so
+# that ctest begins with it and no processor is idle at the end. In COMMAND a generator expression such as
+# $<TARGET_FILE:npu_cli> may be used.
 function(npu_command_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 T "SANITIZED;FULL;SERIAL" "TIMEOUT" "LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 T "SANITIZED;FULL;SERIAL" "TIMEOUT;COST" "LABELS")
   if((T_FULL AND NOT NPU_FULL) OR (NPU_SANITIZE AND NOT T_SANITIZED))
     return()
   endif()
@@ -34,6 +35,9 @@ function(npu_command_test name)
   npu_test_properties(${name} ${T_TIMEOUT})
   if(T_SERIAL)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+  if(T_COST)
+    set_tests_properties(${name} PROPERTIES COST ${T_COST})
   endif()
   if(T_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}")

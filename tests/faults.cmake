@@ -18,7 +18,7 @@ if(NOT NPU_SANITIZE)
   foreach(path IN LISTS catalogues) # each target with an emulated device; the tool finds emu/ one folder up
     get_filename_component(name ${path} NAME_WE)
     if(name IN_LIST NPU_TARGETS)
-      npu_python_test(faults.${name} faults.py ${name} --tool $<TARGET_FILE:faults_tool> TIMEOUT 900)
+      npu_python_test(faults.${name} faults.py ${name} --tool $<TARGET_FILE:faults_tool> TIMEOUT 900 COST 45)
     endif()
   endforeach()
 endif()

@@ -59,14 +59,19 @@ def hexagon(args, out):
     run([*hexagon_compiler(), *args, "-o", out])
 
 
+def has(features):
+    """Whether this PC's processor has them all, by the names of /proc/cpuinfo."""
+    have = open("/proc/cpuinfo").read() if os.path.exists("/proc/cpuinfo") else ""
+    return all(re.search(rf"\b{name}\b", have) for name in features)
+
+
 def native_compilers():
     """Every way of compiling that this PC can run: a label and the command."""
-    have = open("/proc/cpuinfo").read() if os.path.exists("/proc/cpuinfo") else ""
     for compiler in ("gcc", "clang-14", "clang") if FULL else (os.environ.get("CC", "gcc"),):
         if not shutil.which(compiler):
             continue
         for level, flags, needs in LEVELS:
-            if any(not re.search(rf"\b{n}\b", have) for n in needs):
+            if not has(needs):
                 continue
             quiet = [] if "clang" in compiler else ["-Wno-psabi"]
             yield f"{compiler} {level}", [compiler, *FLAGS, *quiet, *flags.split(), "-I" + HEADERS]
