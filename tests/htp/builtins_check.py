@@ -1,11 +1,10 @@
 """Runs builtins_run.c, the check of htp/builtins as the real build compiles them, under qemu-hexagon."""
 import os
-import pathlib
 import subprocess
 import sys
 import tempfile
 
-from npu_test import SOURCE, need, not_available
+from npu_test import BUILD, SOURCE, need, not_available
 
 
 def main():
@@ -16,12 +15,11 @@ def main():
         not_available("the ziglang package")
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "builtins")
-        subprocess.run([sys.executable, SOURCE / "scripts/htp-build", "--arch", "73", "--asm", folder,
-                        *(SOURCE / "htp/builtins").glob("*.c")], check=True)
+        subprocess.run([sys.executable, SOURCE / "scripts/htp-build", "--arch", "73", "--out", BUILD / "htp"], check=True)
         subprocess.run([sys.executable, "-m", "ziglang", "cc", "-target", "hexagon-linux-musl", "-O2", "-fno-builtin",
                         "-mcpu=hexagonv73+hvx+hvx_length128b+hvxv73", "-Wall", "-Wextra", "-Werror",
-                        "-static", SOURCE / "tests/htp/builtins_run.c", *pathlib.Path(folder, "v73").glob("*.s"), "-o",
-                        program], check=True)
+                        "-static", SOURCE / "tests/htp/builtins_run.c", *(BUILD / "htp/v73").glob("htp.builtins.*.s"),
+                        "-o", program], check=True)
         return subprocess.run([qemu, "-cpu", "v73", program]).returncode
 
 
