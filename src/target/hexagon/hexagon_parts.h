@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "target/hexagon/hexagon_hazard.h"
 #include "target/hexagon/hexagon_set.h"
 #include "target/target.h"
 
@@ -80,6 +81,16 @@ bool npu_hex_parts_is_replica(const npu_hex_parting *p, const npu_op *op, uint32
 
 /* All of it by device 0. */
 npu_hex_parts npu_hex_parts_alone(void);
+
+/* What the products over parts of K (SUMS) need, of which the largest has |bytes|: of one device whole cache lines, and
+ * room for all |n| devices and two products, since the next one is computed while the last one is added up. Plans count
+ * it and programs are made with it. */
+static inline uint64_t npu_hex_sums_bytes(uint64_t bytes) {
+    return (bytes + NPU_HEX_LINE - 1) / NPU_HEX_LINE * NPU_HEX_LINE;
+}
+static inline uint64_t npu_hex_sums_room(uint32_t n, uint64_t bytes) {
+    return 2 * n * npu_hex_sums_bytes(bytes);
+}
 
 /* Operand |k| of |op|, sources first; NULL when absent. */
 const npu_tensor *npu_hex_parts_operand(const npu_hex_parting *p, const npu_op *op, unsigned k);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "target/hexagon/hexagon_hazard.h"
 #include "target/hexagon/hexagon_large.h"
+#include "target/hexagon/hexagon_parts.h"
 #include "wire/guard.h"
 #include "wire/image.h"
 
@@ -40,8 +40,8 @@ static bool may_copy_heads(const npu_plan *plan, uint32_t devices) {
     return false;
 }
 
-/* Two products' results, of every device: hexagon_split_row.c. */
-static uint64_t sums_bytes(const npu_plan *plan, uint32_t devices) {
+/* Room for the largest product that may be done over parts of K. */
+static uint64_t sums_room(const npu_plan *plan, uint32_t devices) {
     uint64_t rows = plan->settings.prefill_rows, most = 0;
     if (rows < plan->settings.decode_rows) rows = plan->settings.decode_rows;
     for (uint32_t i = 0; i < plan->n_entries; i++) {
@@ -49,7 +49,7 @@ static uint64_t sums_bytes(const npu_plan *plan, uint32_t devices) {
         uint32_t width = e->n_splits ? e->splits[0] : e->real_n;
         if (e->code == NPU_OP_MUL_MAT && e->layer != NPU_NO_LAYER && width > most) most = width;
     }
-    return 2 * devices * (rows * most * 4 + NPU_HEX_LINE);
+    return npu_hex_sums_room(devices, rows * most * 4);
 }
 
 /* What every batch uses of the window. Its image does not count: it is read before the batch's buffers are mapped. */
@@ -59,7 +59,7 @@ static uint64_t pinned_bytes(const npu_hw *hw, const npu_plan *plan) {
     const npu_hex_set set = set_of(plan);
     bool by_tensors = set.split == NPU_HEX_TENSOR;
     uint64_t states = by_tensors && may_copy_heads(plan, set.n) ? 2 : 1;
-    return states * plan->state_bytes + copies * plan->compute_bytes + (by_tensors ? sums_bytes(plan, set.n) : 0) +
+    return states * plan->state_bytes + copies * plan->compute_bytes + (by_tensors ? sums_room(plan, set.n) : 0) +
            plan->io_bytes + npu_hex_ring_bytes(hw) + 3 * 4096;
 }
 

@@ -50,7 +50,8 @@ static void take_part(npu_tensor *t, unsigned dim, uint32_t first, uint32_t coun
 /* What device |d| made of the last product over parts of K. */
 static npu_status place_sums(splitting *s, uint32_t d, npu_hex_operand *out, npu_error *err) {
     if (!s->sums)
-        NPU_TRY(npu_hex_group_passing(s->t, s->batch->image_id, 2 * s->t->set.n * s->sums_bytes, &s->sums, err));
+        NPU_TRY(npu_hex_group_passing(s->t, s->batch->image_id, npu_hex_sums_room(s->t->set.n, s->sums_bytes), &s->sums,
+                                      err));
     out->buffer = s->sums;
     out->tensor.offset = (s->n_sums % 2 * s->t->set.n + d) * s->sums_bytes;
     return NPU_OK;
@@ -217,7 +218,7 @@ static void find_sums_bytes(splitting *s) {
     for (uint32_t i = 0; i < s->batch->n_ops; i++) {
         const npu_tensor *y = npu_hex_parts_operand(&s->parting, &s->batch->ops[i], NPU_OP_SRCS);
         if (!y || s->batch->ops[i].code != NPU_OP_MUL_MAT || s->batch->ops[i].layer == NPU_NO_LAYER) continue;
-        uint64_t bytes = (npu_tensor_extent(y) + NPU_HEX_LINE - 1) / NPU_HEX_LINE * NPU_HEX_LINE;
+        uint64_t bytes = npu_hex_sums_bytes(npu_tensor_extent(y));
         if (bytes > s->sums_bytes) s->sums_bytes = bytes;
     }
 }
