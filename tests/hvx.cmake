@@ -2,7 +2,7 @@
 # build of the NPU program, whose objects they are; in the build for qemu and in the real one, which are compiled for it.
 npu_python_test(hvx_intrinsics hvx/hvx_check.py TIMEOUT 900 COST 60)
 foreach(level IN LISTS NPU_HTP_LEVELS)
-  foreach(name kernel convert float)
+  foreach(name math image quantise attn convert float)
     add_executable(hvx_${name}_${level} hvx/${name}_run.c
                    $<FILTER:$<TARGET_OBJECTS:npu_htp_${level}_objects>,INCLUDE,/htp/hvx/|/mutants/>)
     set_target_properties(hvx_${name}_${level} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/hvx/${level}

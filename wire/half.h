@@ -26,8 +26,8 @@ static inline float npu_bits_float(uint32_t bits) {
 }
 
 /* |x|, of which the compiler knows nothing more. For "a < b ? a : b" clang emits Hexagon's sfmin, which drops NaN and
- * has its own idea of zeros; with one side unknown to it, it compares. Tests on bits (kernel_run.c) tell when this can
- * go. */
+ * has its own idea of zeros; with one side unknown to it, it compares. Tests on bits (tests/hvx/math_run.c) tell when
+ * this can go. */
 static inline float npu_opaque(float x) {
 #ifdef __hexagon__
     __asm__("" : "+r"(x));

@@ -1,5 +1,5 @@
 /* htp/hvx/hvx_convert.h against src/quant, every type both ways: odd widths, edges, guards behind what may be written.
- * kernel_check.py compiles it as kernel_run.c. Prints the first failures and exits with 1. */
+ * kernel_check.py compiles it as math_run.c. Prints the first failures and exits with 1. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

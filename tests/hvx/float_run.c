@@ -1,5 +1,5 @@
 /* htp/hvx/hvx_dot_float.h against docs/numerics.md §3 and §4: every type, odd widths, rows and columns. kernel_check.py
- * compiles it as kernel_run.c. Prints the first failures and exits with 1. */
+ * compiles it as math_run.c. Prints the first failures and exits with 1. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-"""Runs kernel_run.c, convert_run.c and float_run.c, the scalar checks of htp/hvx.
+"""Runs the scalar checks of htp/hvx, the programs *_run.c below.
 
   kernel_check.py FOLDER…   those of native builds of the NPU program that run here; a folder's name is the level (tests/hvx.cmake)
   kernel_check.py           the qemu build, and the real one on the model of HVX float; the full tier also native builds by
-                            every compiler. What the three check is compiled once for each.
+                            every compiler. What they check is compiled once for each.
 """
 import glob
 import os
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import hvx_build as build
 
-PROGRAMS = ("kernel_run.c", "convert_run.c", "float_run.c")
+PROGRAMS = ("math_run.c", "image_run.c", "quantise_run.c", "attn_run.c", "convert_run.c", "float_run.c")
 CHECKED = ("htp/hvx/*.c", "src/quant/*.c", "wire/format.c", "wire/image.c", "src/target/hexagon/hexagon_repack.c")
 NEEDS = {"base": [], "x86-64-v2": ["sse4_2", "ssse3"], "x86-64-v3": ["avx2", "fma", "f16c", "bmi2"],
          "x86-64-v4": ["avx512bw", "avx512vl", "avx512dq", "avx512cd"]}
