@@ -2,7 +2,7 @@
 #ifndef HVX_ARITH_H
 #define HVX_ARITH_H
 
-#include "hvx_lanes.h"
+#include "hvx_row.h"
 
 /* Rows of macros are not statements to clang-format. */
 /* clang-format off */

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "hvx_ieee.h"
+#include "hvx_row.h"
 
 /* The qf32 lane nearest below |x| with an exponent of at least |exponent|; larger when the significand would not fit.
  */

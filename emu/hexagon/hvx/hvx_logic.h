@@ -2,7 +2,7 @@
 #ifndef HVX_LOGIC_H
 #define HVX_LOGIC_H
 
-#include "hvx_lanes.h"
+#include "hvx_row.h"
 
 /* Rows of macros are not statements to clang-format. */
 /* clang-format off */

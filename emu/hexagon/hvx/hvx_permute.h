@@ -4,7 +4,7 @@
 #define HVX_PERMUTE_H
 
 #include "hvx_fast.h"
-#include "hvx_lanes.h"
+#include "hvx_row.h"
 
 /* Rows of macros are not statements to clang-format. */
 /* clang-format off */

@@ -129,7 +129,7 @@ bool emu_strict_unordered(uint32_t moment);
 // Text for an agent; |out| has room for it.
 const char *emu_strict_agent(uint32_t moment, char out[32]);
 
-// --- memory.c ---
+// --- views.c, memory.c ---
 // Maps a copy of the announced buffer |number| at |at|; 0 or -1.
 int emu_strict_map(uint32_t at, uint64_t bytes, int prot, int fd, int number, uint64_t buffer_bytes);
 void emu_strict_unmap(uint32_t at, uint64_t bytes);
