@@ -20,11 +20,12 @@ HVX_HOT void from_f16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint
 }
 
 HVX_HOT void from_bf16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32_t vectors) {
-    for (uint32_t i = 0; i < vectors; i += 2) {
-        HVX_VectorPair w = Q6_Wuw_vunpack_Vuh(x[i / 2]);
-        y[i] = Q6_Vw_vasl_VwR(Q6_V_lo_W(w), 16);
-        if (i + 1 < vectors) y[i + 1] = Q6_Vw_vasl_VwR(Q6_V_hi_W(w), 16);
+    for (uint32_t i = 0; i + 1 < vectors; i += 2) {
+        HVX_VectorPair w = hvx_f32_from_bf16(x[i / 2]);
+        y[i] = Q6_V_lo_W(w);
+        y[i + 1] = Q6_V_hi_W(w);
     }
+    if (vectors % 2) y[vectors - 1] = Q6_V_lo_W(hvx_f32_from_bf16(x[vectors / 2]));
 }
 
 HVX_HOT void from_q8_0(const uint8_t *restrict in, HVX_Vector *restrict y, uint32_t blocks) {
@@ -54,19 +55,18 @@ HVX_HOT void to_f16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32
     if (vectors % 2) y[vectors / 2] = hvx_f32_to_half(Q6_W_vcombine_VV(Q6_V_vzero(), x[vectors - 1]));
 }
 
-/* Bits of bfloat16 in the low half of each word. */
+/* Bits of bfloat16 in the high half of each word. */
 static HVX_Vector narrow_bf16(HVX_Vector x) {
     HVX_Vector one = Q6_V_vsplat_R(1), odd = Q6_V_vand_VV(Q6_Vuw_vlsr_VuwR(x, 16), one);
     HVX_Vector rounded = Q6_Vw_vadd_VwVw(Q6_Vw_vadd_VwVw(x, Q6_V_vsplat_R(0x7FFF)), odd);
     HVX_VectorPred nan = Q6_Q_vcmp_gt_VwVw(hvx_f32_abs(x), Q6_V_vsplat_R(0x7F800000));
-    return Q6_Vuw_vlsr_VuwR(Q6_V_vmux_QVV(nan, Q6_V_vor_VV(x, Q6_V_vsplat_R(0x400000)), rounded), 16);
+    return Q6_V_vmux_QVV(nan, Q6_V_vor_VV(x, Q6_V_vsplat_R(0x400000)), rounded);
 }
 
 HVX_HOT void to_bf16(const HVX_Vector *restrict x, HVX_Vector *restrict y, uint32_t vectors) {
-    for (uint32_t i = 0; i < vectors; i += 2) {
-        HVX_Vector high = i + 1 < vectors ? narrow_bf16(x[i + 1]) : Q6_V_vzero();
-        y[i / 2] = Q6_Vh_vpacke_VwVw(high, narrow_bf16(x[i]));
-    }
+    for (uint32_t i = 0; i + 1 < vectors; i += 2)
+        y[i / 2] = Q6_Vh_vpacko_VwVw(narrow_bf16(x[i + 1]), narrow_bf16(x[i]));
+    if (vectors % 2) y[vectors / 2] = Q6_Vh_vpacko_VwVw(Q6_V_vzero(), narrow_bf16(x[vectors - 1]));
 }
 
 HVX_HOT void to_q8_0(const HVX_Vector *x, uint8_t *out, uint32_t blocks) {
