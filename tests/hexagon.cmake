@@ -46,7 +46,11 @@ if(hexagon IN_LIST NPU_TARGETS)
   npu_python_test(hexagon_same.all hexagon_same.py sim all TIMEOUT 900)
   npu_python_test(hexagon_conform.sim hexagon_conform.py sim 640 TIMEOUT 600)
   npu_python_test(hexagon_conform.qemu hexagon_conform.py qemu 160 TIMEOUT 600)
+  npu_python_test(hexagon_conform.sim_v68 hexagon_conform.py sim 240 20280 arch=v68 TIMEOUT 600) # the least local memory
+  npu_python_test(hexagon_conform.sim_v81 hexagon_conform.py sim 240 20290 arch=v81 TIMEOUT 600) # the least for each thread
   npu_python_test(hexagon_conform.sim_full hexagon_conform.py sim 3200 7000 FULL TIMEOUT 1800)
+  npu_python_test(hexagon_conform.sim_v68_full hexagon_conform.py sim 3200 8000 arch=v68 FULL TIMEOUT 1800)
+  npu_python_test(hexagon_conform.sim_v81_full hexagon_conform.py sim 3200 9000 arch=v81 FULL TIMEOUT 1800)
   npu_python_test(hexagon_conform.qemu_full hexagon_conform.py qemu 1000 7100 FULL TIMEOUT 3600)
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # emu/hexagon/CMakeLists.txt
     add_executable(hexagon_ops_strict hexagon/hexagon_ops.c)

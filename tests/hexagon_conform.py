@@ -1,8 +1,8 @@
 """`npu conform` on the emulated Hexagon: every op on random shapes and strides, byte for byte the host's reference.
 
-  python tests/hexagon_conform.py sim|qemu CASES [SEED]
+  python tests/hexagon_conform.py sim|qemu CASES [SEED [SETTING…]]
 
-The NPU must refuse nothing. NPU_SEED sets the seed."""
+The NPU must refuse nothing, whatever its settings (--emu) are. NPU_SEED sets the seed."""
 import os
 import sys
 
@@ -13,7 +13,8 @@ def main():
     driver, cases, seed = sys.argv[1], sys.argv[2], os.environ.get("NPU_SEED") or (sys.argv + ["20270"])[3]
     if driver == "qemu":
         need("qemu-hexagon")
-    text = run_npu("conform", "--npu-target", "hexagon", "--driver", driver, "--cases", cases, "--seed", seed, "-v",
+    settings = [x for setting in sys.argv[4:] for x in ("--emu", setting)]
+    text = run_npu("conform", *settings, "--npu-target", "hexagon", "--driver", driver, "--cases", cases, "--seed", seed, "-v",
                    check=False, timeout=3000, text=True).stdout
     lines = text.splitlines()
     print(lines[-1])

@@ -32,12 +32,12 @@ int npu_wire_check_step(const npu_step *step, const uint32_t max_rows[NPU_ROWS_C
 const char *npu_wire_check_tensor(const npu_tensor *t, uint64_t buffer_bytes) {
     uint64_t values = 1;
     for (unsigned i = 0; i < NPU_MAX_DIMS; i++) {
-        if (!t->ne[i] || t->ne[i] > MAX_DIMENSION) return "dimension";
+        if (!t->ne[i] || t->ne[i] > MAX_DIMENSION) return "an empty or too large dimension";
         values *= t->ne[i];
-        if (values > 1ull << 32) return "number of values";
+        if (values > 1ull << 32) return "too many values";
     }
     if (t->rows_of >= NPU_ROWS_COUNT || t->rows_dim >= NPU_MAX_DIMS || (t->rows_of == NPU_ROWS_FIXED && t->rows_dim))
-        return "row dimension";
+        return "no such row dimension";
     uint64_t bytes, align = 128;
     if (t->layout == NPU_LAYOUT_TILES) {
         const npu_image_format *f = npu_image_format_of(t->type);
@@ -50,7 +50,8 @@ const char *npu_wire_check_tensor(const npu_tensor *t, uint64_t buffer_bytes) {
         if (why_not) return why_not;
         align = block == 1 ? unit : 1;
         for (unsigned i = 0; i < NPU_MAX_DIMS; i++)
-            if (t->ne[i] > (i ? 1 : block) && (!t->nb[i] || t->nb[i] > 1ull << 40)) return "stride";
+            if (t->ne[i] > (i ? 1 : block) && (!t->nb[i] || t->nb[i] > 1ull << 40))
+                return "a stride of 0 or too large a one";
         bytes = npu_tensor_extent(t);
     } else {
         return "layout";

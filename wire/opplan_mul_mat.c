@@ -59,24 +59,33 @@ static uint32_t weight_slot(npu_kernel_mul_mat *k, const npu_hw *hw, const npu_t
     return bytes + NPU_VECTOR_BYTES; /* and its bias */
 }
 
-/* A depth and a number of rows that fit: rows shrink last, because weights are read again for every chunk. */
-static const char *fit(npu_kernel_mul_mat *k, const npu_hw *hw, uint32_t m) {
-    uint32_t most = NPU_SCRATCH_BYTES / k->act_row_bytes;
-    if (!most) return "a row is too long for the scratch memory";
-    for (uint32_t chunk = m < most ? m : most; chunk; chunk = chunk > 8 ? chunk / 2 : chunk - 1)
+/* A depth and a number of rows with which |threads| have room: rows shrink last, because weights are read again for
+ * every chunk. */
+static int fit_threads(npu_kernel_mul_mat *k, const npu_hw *hw, uint32_t rows, uint32_t threads) {
+    for (uint32_t chunk = rows; chunk; chunk = chunk > 8 ? chunk / 2 : chunk - 1)
         for (uint32_t depth = 4; depth >= 2; depth--) {
             uint64_t out = (uint64_t)chunk * NPU_VECTOR_BYTES;
             uint64_t quantise = (uint64_t)depth * k->x_slot_bytes;
             uint64_t multiply = depth * (k->weight_slot_bytes + out);
             uint64_t bytes = quantise > multiply ? quantise : multiply;
-            if (bytes * k->head.threads > hw->vtcm_bytes) continue;
+            if (bytes * threads > hw->vtcm_bytes) continue;
+            k->head.threads = threads;
             k->head.depth = depth;
             k->head.vtcm_thread_bytes = (uint32_t)bytes;
             k->m_chunk = chunk;
             k->out_slot_bytes = (uint32_t)out;
             k->head.scratch_shared_bytes = chunk * k->act_row_bytes;
-            return NULL;
+            return 1;
         }
+    return 0;
+}
+
+/* Rather fewer threads than none. */
+static const char *fit(npu_kernel_mul_mat *k, const npu_hw *hw, uint32_t m) {
+    uint32_t most = NPU_SCRATCH_BYTES / k->act_row_bytes;
+    if (!most) return "a row is too long for the scratch memory";
+    for (uint32_t threads = k->head.threads; threads; threads--)
+        if (fit_threads(k, hw, m < most ? m : most, threads)) return NULL;
     return "a row is too long for the NPU's local memory";
 }
 

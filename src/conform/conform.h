@@ -1,6 +1,6 @@
 /* Conformance: every op x type x random shapes and strides on any open target, against the host's plain reference.
  *
- * Cases are data (conform_table.c) and random by seed: case |i| of a run with seed S has the seed S + i and depends on
+ * Cases are data (conform_gen.c) and random by seed: case |i| of a run with seed S has the seed S + i and depends on
  * nothing but that, its op and its type, so one case is repeated by --op OP --type TYPE --cases 1 --seed (S + i). Every
  * case runs three times on one graph with different row counts; each time the results are compared (bytes, with NaN as
  * a class, when the target promises bit equality; else the op table's limit of normalised mean-square error), and all

@@ -28,6 +28,7 @@ typedef struct npu_case {
     uint64_t bytes[NPU_CASE_TENSORS]; /* of its buffer, guards included; buffer i holds tensor i */
     npu_op op;
     uint32_t rows; /* largest step row count; 0 = no tensor depends on it */
+    bool wide;     /* it has long rows: few of them */
     bool step;     /* generators mark row dimensions with NPU_ROWS_STEP */
 } npu_case;
 

@@ -27,4 +27,16 @@ uint16_t npu_case_weight(npu_case *c, uint16_t index);                          
 /* A random shape; its last dimension above 1 counts the step's rows when |*rows_dim| is not 0. */
 void npu_case_shape(npu_case *c, uint32_t type, uint32_t ne[4], uint32_t *rows_dim);
 
+/* A divisor of |n|. */
+uint32_t npu_case_divisor(npu_case *c, uint32_t n);
+
+/* Generators in files of their own; the others and the table are in conform_gen.c. */
+void npu_gen_get_rows(npu_case *c); /* conform_gen_move.c */
+void npu_gen_set_rows(npu_case *c);
+void npu_gen_cpy(npu_case *c);
+void npu_gen_concat(npu_case *c);
+void npu_gen_repeat(npu_case *c);
+void npu_gen_mul_mat(npu_case *c); /* conform_gen_mul_mat.c */
+void npu_gen_attn(npu_case *c);    /* conform_gen_attn.c */
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/check.h"
 #include "wire/op_check.h"
 
 static npu_status resolve_weight(const npu_hex_target *t, const npu_tensor *as, const npu_weight_ref *ref,
@@ -131,6 +132,9 @@ bool npu_hex_supports(const npu_caps *caps, npu_mode mode, const npu_op *op, con
             *why_not = "a weight, or 32 rows of it, is larger than a shared buffer can be";
             return false;
         }
+        /* What the NPU program asks of every tensor; of weights it sees what the target made of them. */
+        *why_not = local[i].flags & NPU_TENSOR_WEIGHT ? NULL : npu_wire_check_tensor(&local[i], UINT64_MAX);
+        if (*why_not) return false;
         *index = (uint16_t)i;
     }
     *why_not = npu_opplan_make(&here, local, &caps->hw, kernel);
