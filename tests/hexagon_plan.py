@@ -13,6 +13,7 @@ def refused(code, *args):
     done = run_npu(*args, check=False, text=True)
     assert done.returncode == (2 if "emu_setting" in code else 3) and f"[{code}]" in done.stderr, (code, args, done)
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("npu: error: "), (args, done)  # the emulator is quiet
+    return done.stderr
 
 
 def plans(path, tmp):
@@ -37,14 +38,29 @@ def plans(path, tmp):
     refused("plan.window", *common, *DEVICE, "--emu", "window=1M", "-o", str(tmp / "x"))
     refused("plan.window", "plan", "-m", str(path), *DEVICE, "--emu", "window=1M")
     refused("hexagon.emu_setting", *common, *DEVICE, "--emu", "window=48Q", "-o", str(tmp / "x"))
-    for wrong in ("no_such=1", "vtcm=4X", "vtcm=1MB", "vtcm=4G", "vtcm=18446744073709551615K", "hvx=1K", "seed=1M", "fault=dsp:opp@1=die"):
+    refused("hexagon.emu_setting", *common, *DEVICE, "--emu", "no_such=1", "-o", str(tmp / "x"))
+    for wrong in ("fault=dsp:opp@1=die", "fault=nonsense", "vtcm=300001"):
         refused("hexagon.emu_setting", *common, *DEVICE, "--emu", wrong, "-o", str(tmp / "x"))
 
 
 def keys():
+    """Each key's values are in the help, and in the message that refuses others."""
     text = run_npu("devices", "--emu", "help", text=True).stdout
-    for key in ("window", "fault", "idle"):
-        assert f"\n{key} " in text, text
+    rows = {line.split()[0]: line.split()[1] for line in text.splitlines()}
+    assert len(rows) > 25 and rows["window"] == "1M..3584M" and rows["vtcm"] == "64K..64M" and rows["idle"] == "0|1", rows
+    for key, values in rows.items():
+        if key == "idle":  # refused before it is read
+            continue
+        wrongs = ["", "-1", "x", "4X", "1MB", "18446744073709551615K", "1e3"]
+        if ".." in values:
+            wrongs += [str(int(n.translate(str.maketrans("", "", "vKMG"))) + by) + n.translate(str.maketrans("", "", "v0123456789"))
+                       for n, by in zip(values.split(".."), (-1, 1))]
+        if key in ("program", "loader", "qemu", "fault"):
+            wrongs = [""] if key != "fault" else ["x"]
+        said = "name[@n[+]]=" if key == "fault" else values
+        for wrong in wrongs:
+            done = refused("hexagon.emu_setting", "devices", *DEVICE, "--emu", f"{key}={wrong}")
+            assert f": takes {said}" in done, (key, wrong, done)
     assert run_npu("devices", *DEVICE, "--emu", "help", text=True).stdout == text
     refused("hexagon.emu_setting", "devices", "--npu-target", "hexagon", "--driver", "fastrpc", "--emu", "help")
 
@@ -70,7 +86,22 @@ def one_session(path, tmp):
     run_npu("devices", *DEVICE, *opens)
     run_npu("plan", "-m", str(path), *DEVICE, *opens)
     second = ["--emu", "fault=remote_handle64_open@2+=code:0x80000406"]
-    run_npu("logits", "-m", str(path), "--ids", "1", *DEVICE, *second, "-o", str(tmp / "x"))
+    done = run_npu("logits", "-m", str(path), "--ids", "1", *DEVICE, *second, "-o", str(tmp / "x"), text=True)
+    assert done.stderr == "npu: warning: --emu fault: nothing met remote_handle64_open@2+=code:0x80000406\n", done
+
+
+def unmet(path, tmp):
+    """Rules of a run that nothing met are said at its end, in their order; those that were met on either side are not."""
+    common = ["logits", "-m", path, "--ids", "1,2", "-o", tmp / "x", *DEVICE]
+    met, never = ["fastrpc_mmap@1=delay:1", "dsp:op@3=delay:1", "dsp3:HAP_mmap@1=delay:1"], ["dsp:op@100000=die", "dsp11:op=die"]
+    for rules in (met, never, [met[0], never[0], met[1], never[1], met[2]]):
+        done = run_npu(*common, "--emu", "fault=" + ";".join(rules), text=True)
+        left = ";".join(rule for rule in rules if rule in never)
+        assert done.stderr == (f"npu: warning: --emu fault: nothing met {left}\n" if left else ""), (rules, done)
+    # a process that died has met its rule; so has one that is lost while it is opened
+    for rule in ("dsp:op@2=die", "dsp:invoke@1=die"):
+        done = run_npu(*common, "--emu", f"fault={rule}", text=True, check=False)
+        assert done.returncode == 5 and "nothing met" not in done.stderr, done
 
 
 def programs(path, tmp):
@@ -117,6 +148,7 @@ def main():
         keys()
         devices()
         one_session(case, tmp)
+        unmet(case, tmp)
         plans(case, tmp)
         programs(case, tmp)
         host_cost(case)

@@ -76,11 +76,12 @@ static int read_any(char *text, struct emu_fault_rule *rule, int64_t *side) {
     return read_place(text + (rule->unchecked ? strlen(EVENT) : 0), rule);
 }
 
-static int read_rule(char *text, int side, struct emu_faults *faults) {
+static int read_rule(char *text, uint8_t number, int side, struct emu_faults *faults) {
     struct emu_fault_rule rule;
     int64_t for_side;
     if (read_any(text, &rule, &for_side)) return -1;
     if (for_side == INT32_MAX ? side == EMU_FAULT_HOST : for_side != side) return 0;
+    rule.number = number;
     faults->rules[faults->count++] = rule;
     return 0;
 }
@@ -88,9 +89,9 @@ static int read_rule(char *text, int side, struct emu_faults *faults) {
 int emu_faults_parse(struct emu_faults *faults, const char *text, int side) {
     struct emu_faults read = {.count = 0};
     char *copy = strdup(text), *rest = copy, *rule;
-    int result = copy ? 0 : -1, n = 0;
-    while (!result && (rule = strtok_r(rest, ";", &rest)))
-        result = n++ == EMU_FAULT_RULES ? -1 : read_rule(rule, side, &read);
+    int result = copy ? 0 : -1;
+    for (uint8_t n = 0; !result && (rule = strtok_r(rest, ";", &rest)); n++)
+        result = n == EMU_FAULT_RULES ? -1 : read_rule(rule, n, side, &read);
     free(copy);
     if (!result) *faults = read;
     return result;
@@ -148,12 +149,27 @@ bool emu_faults_refused(const char *text, const struct emu_fault_names *names, c
     return refused;
 }
 
+unsigned emu_faults_unmet(const char *text, uint32_t met, char *unmet, size_t bytes) {
+    char *copy = strdup(text), *rest = copy, *rule;
+    unsigned count = 0;
+    size_t used = 0;
+    *unmet = 0;
+    for (unsigned n = 0; copy && n < EMU_FAULT_RULES && (rule = strtok_r(rest, ";", &rest)); n++) {
+        if (met >> n & 1) continue;
+        if (used < bytes) used += (size_t)snprintf(unmet + used, bytes - used, "%s%s", count ? ";" : "", rule);
+        count++;
+    }
+    free(copy);
+    return count;
+}
+
 enum emu_fault_action emu_faults_meet(struct emu_faults *faults, const char *name, int64_t *value) {
     for (uint32_t i = 0; i < faults->count; i++) {
         struct emu_fault_rule *rule = &faults->rules[i];
         if (strcmp(rule->name, name)) continue;
         rule->seen++;
         if (rule->at && (rule->from_there_on ? rule->seen < rule->at : rule->seen != rule->at)) continue;
+        faults->met |= 1u << rule->number;
         *value = rule->value;
         return rule->action;
     }

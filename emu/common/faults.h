@@ -48,6 +48,7 @@ struct emu_fault_rule {
     uint32_t seen;
     int from_there_on;
     bool unchecked; // "event."
+    uint8_t number; // in the text
     enum emu_fault_action action;
     int64_t value;
 };
@@ -55,6 +56,7 @@ struct emu_fault_rule {
 struct emu_faults {
     struct emu_fault_rule rules[EMU_FAULT_RULES];
     uint32_t count;
+    uint32_t met; // rules that had their action: a bit for each by its number in the text
 };
 
 // Takes the rules for |side| (EMU_FAULT_HOST or an effective domain id) out of |text|; rules of the other side are only
@@ -77,6 +79,8 @@ struct emu_fault_names {
 // Whether a rule of |text| would never be met: its name, its action at that name or its domain is not in |names|, or it
 // is one too many. |why| says which.
 bool emu_faults_refused(const char *text, const struct emu_fault_names *names, char *why, size_t bytes);
+// Which rules of |text| are not among |met|, joined by ';'. Returns how many.
+unsigned emu_faults_unmet(const char *text, uint32_t met, char *unmet, size_t bytes);
 // Counts a call and returns the action for it. The caller locks.
 enum emu_fault_action emu_faults_meet(struct emu_faults *faults, const char *name, int64_t *value);
 

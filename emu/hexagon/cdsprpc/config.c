@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { TEXT, NUMBER, SIZE, DRIVER, ARCH, FAULT, SWITCH, STRICT }; // SIZE: may end in K, M, G
+enum kind { TEXT, NUMBER, SIZE, PAGES, DRIVER, ARCH, FAULT, SWITCH, STRICT }; // SIZE, PAGES: may end in K, M, G
+
+#define EMU_PAGE    4096
+#define FAULT_RULES "name[@n[+]]=code:N|delay:US|hang|die|exit|restart|short;…"
 
 #define EMU_STRICT_LINE 128
 #define STRICT_CHANCE   20
@@ -18,83 +21,71 @@ static const struct key {
     const char *name;
     enum kind kind;
     size_t offset, bytes;
+    const char *values; // NULL: |least| to |most|
+    const char *text;   // its default, and what it does
     uint64_t least, most;
 } keys[] = {
-    {"driver", DRIVER, AT(driver)},
-    {"program", TEXT, AT(program)},
-    {"loader", TEXT, AT(loader)},
-    {"qemu", TEXT, AT(qemu)},
-    {"arch", ARCH, AT(arch), 68, 81},
-    {"window", SIZE, AT(window_bytes), 1 << 20, 3758096384u},
-    {"window_by_free", SWITCH, AT(window_by_free), 0, 1},
-    {"slots", NUMBER, AT(slots), 1, 4096},
-    {"max_buffer", SIZE, AT(max_buffer_bytes), 1 << 20, 1ull << 40},
-    {"vtcm", SIZE, AT(vtcm_bytes), 65536, 64 << 20},
-    {"hvx", NUMBER, AT(hvx_contexts), 1, 16},
-    {"hw_threads", NUMBER, AT(hw_threads), 1, 16},
-    {"sessions", NUMBER, AT(sessions), 1, EMU_SESSIONS},
-    {"cdsps", NUMBER, AT(cdsps), 1, 2},
-    {"pcycles_mhz", NUMBER, AT(pcycles_mhz), 1, 100000},
-    {"farf", NUMBER, AT(farf_mask), 0, UINT32_MAX},
-    {"hmx_v2", SWITCH, AT(hmx_v2), 0, 1},
-    {"import_needs_callback", SWITCH, AT(import_needs_callback), 0, 1},
-    {"signed_only", SWITCH, AT(signed_only), 0, 1},
-    {"get_uri", SWITCH, AT(get_uri), 0, 1},
-    {"idle", SWITCH, AT(idle), 0, 1},
-    {"quiet", SWITCH, AT(quiet), 0, 1},
-    {"watchdog", NUMBER, AT(watchdog_ms), 0, 3600000},
-    {"seed", NUMBER, AT(seed), 0, UINT64_MAX},
-    {"fault", FAULT, AT(faults)},
-    {"strict", STRICT, AT(strict), 0, 1},
-    {"cache", SWITCH, AT(strict.cache), 0, 1},
-    {"dma", SWITCH, AT(strict.dma), 0, 1},
-    {"vtcm_checks", SWITCH, AT(strict.vtcm), 0, 1},
-    {"line", NUMBER, AT(strict.line_bytes), 32, 128},
-    {"evict", NUMBER, AT(strict.evict), 0, 1000},
-    {"preempt", NUMBER, AT(strict.preempt), 0, 1000},
-    {"go_on", SWITCH, AT(strict.go_on), 0, 1},
+    {"driver", DRIVER, AT(driver), "sim|qemu", "sim: native program or Hexagon ELF under qemu"},
+    {"program", TEXT, AT(program), "directories",
+     "where NPU programs are looked for, joined by ';', before DSP_LIBRARY_PATH"},
+    {"loader", TEXT, AT(loader), "path", "npu-emu-dsp beside this library: loads native programs"},
+    {"qemu", TEXT, AT(qemu), "path", "qemu-hexagon: looked up in PATH"},
+    {"arch", ARCH, AT(arch), "v68..v81", "v73: what the device says it is", 68, 81},
+    {"window", SIZE, AT(window_bytes), NULL, "3328M: bytes that can be mapped in a session; 48M, 2G", 1 << 20,
+     3758096384u},
+    {"window_by_free", SWITCH, AT(window_by_free), NULL, "0: with 1 address space comes back at rpcmem_free only", 0,
+     1},
+    {"slots", NUMBER, AT(slots), NULL, "64: mappings in a session", 1, 4096},
+    {"max_buffer", SIZE, AT(max_buffer_bytes), NULL, "1024G: largest buffer that rpcmem gives; 6M", 1 << 20,
+     1ull << 40},
+    {"vtcm", PAGES, AT(vtcm_bytes), NULL, "4M for v68, else 8M; whole pages of 4K", 65536, 64 << 20},
+    {"hvx", NUMBER, AT(hvx_contexts), NULL, "4 up to v75, 6 from v79: 128-byte vector contexts", 1, 16},
+    {"hw_threads", NUMBER, AT(hw_threads), NULL, "6", 1, 16},
+    {"sessions", NUMBER, AT(sessions), NULL, "4: sessions a domain, the default one included", 1, EMU_SESSIONS},
+    {"cdsps", NUMBER, AT(cdsps), NULL, "1: compute DSPs", 1, 2},
+    {"pcycles_mhz", NUMBER, AT(pcycles_mhz), NULL, "1000: rate of the cycle counter", 1, 100000},
+    {"farf", NUMBER, AT(farf_mask), "mask", "0x1c: levels of the program's log that reach stderr", 0, UINT32_MAX},
+    {"hmx_v2", SWITCH, AT(hmx_v2), NULL, "1: with 0 its power vote is refused", 0, 1},
+    {"import_needs_callback", SWITCH, AT(import_needs_callback), NULL,
+     "0: with 1 dspqueue_import without callback is refused", 0, 1},
+    {"signed_only", SWITCH, AT(signed_only), NULL,
+     "1: a session without DSPRPC_CONTROL_UNSIGNED_MODULE refuses programs, as these are unsigned", 0, 1},
+    {"get_uri", SWITCH, AT(get_uri), NULL, "1: with 0 FASTRPC_GET_URI is unknown, as in old libraries", 0, 1},
+    {"idle", SWITCH, AT(idle), NULL, "0: with 1 programs that know it answer without computing", 0, 1},
+    {"quiet", SWITCH, AT(quiet), NULL, "0: with 1 why a program can't start is not printed, only told when asked", 0,
+     1},
+    {"watchdog", NUMBER, AT(watchdog_ms), NULL, "0: with more a process that hangs for so many ms restarts its DSP", 0,
+     3600000},
+    {"seed", NUMBER, AT(seed), "number", "0", 0, UINT64_MAX},
+    {"fault", FAULT, AT(faults), "rules", "none: " FAULT_RULES},
+    {"strict", STRICT, AT(strict), NULL, "0: sets cache, dma, vtcm_checks to it, evict and preempt to 20 or 0", 0, 1},
+    {"cache", SWITCH, AT(strict.cache), NULL, "0: with 1 shared memory is seen through a cache that the program keeps",
+     0, 1},
+    {"dma", SWITCH, AT(strict.dma), NULL, "0: with 1 transfers end at seeded times, pushes and pops are checked", 0, 1},
+    {"vtcm_checks", SWITCH, AT(strict.vtcm), NULL, "0: with 1 each access to VTCM is checked", 0, 1},
+    {"line", NUMBER, AT(strict.line_bytes), "32|64|128", "128: bytes of a cache line", 32, 128},
+    {"evict", NUMBER, AT(strict.evict), NULL, "0: chance in 1000 of an early write-back at a store", 0, 1000},
+    {"preempt", NUMBER, AT(strict.preempt), NULL, "0: chance in 1000 of a pause at a step of synchronisation", 0, 1000},
+    {"go_on", SWITCH, AT(strict.go_on), NULL, "0: with 1 a violation does not end the NPU process", 0, 1},
 };
 
+static const char *values_of(const struct key *key, char range[EMU_RANGE_BYTES]) {
+    if (key->values) return key->values;
+    emu_setting_range(range, key->kind == SIZE || key->kind == PAGES, key->least, key->most);
+    return key->least == 0 && key->most == 1 ? "0|1" : range;
+}
+
 EMU_API const char *npu_emu_describe(void) {
-    return "driver                 sim|qemu       sim: native program or Hexagon ELF under qemu\n"
-           "program                directories    where NPU programs are looked for, joined by ';', before "
-           "DSP_LIBRARY_PATH\n"
-           "loader                 path           npu-emu-dsp beside this library: loads native programs\n"
-           "qemu                   path           qemu-hexagon: looked up in PATH\n"
-           "arch                   v68..v81       v73: what the device says it is\n"
-           "window                 bytes          3489660928: sum of mapped bytes in a session; 48M, 2G\n"
-           "window_by_free         0|1            0: with 1 address space comes back at rpcmem_free only\n"
-           "slots                  count          64: mappings in a session\n"
-           "max_buffer             bytes          1024G: largest buffer that rpcmem gives; 6M\n"
-           "vtcm                   bytes          4M for v68, else 8M; 512K, 2M\n"
-           "hvx                    count          4 up to v75, 6 from v79: 128-byte vector contexts\n"
-           "hw_threads             count          6\n"
-           "sessions               1..4           4: sessions a domain, the default one included\n"
-           "cdsps                  1..2           1: compute DSPs\n"
-           "pcycles_mhz            MHz            1000: rate of the cycle counter\n"
-           "farf                   mask           0x1c: levels of the program's log that reach stderr\n"
-           "hmx_v2                 0|1            1: with 0 its power vote is refused\n"
-           "import_needs_callback  0|1            0: with 1 dspqueue_import without callback is refused\n"
-           "signed_only            0|1            1: a session without DSPRPC_CONTROL_UNSIGNED_MODULE refuses "
-           "programs, "
-           "as these are unsigned\n"
-           "get_uri                0|1            1: with 0 FASTRPC_GET_URI is unknown, as in old libraries\n"
-           "idle                   0|1            0: with 1 programs that know it answer without computing\n"
-           "quiet                  0|1            0: with 1 why a program can't start is not printed, only told when "
-           "asked\n"
-           "watchdog               milliseconds   0: with more a process that hangs longer restarts its DSP\n"
-           "seed                   number         0\n"
-           "fault                  rules          none: name[@n[+]]=code:N|delay:US|hang|die|exit|restart|short;…\n"
-           "strict                 0|1            0: sets cache, dma, vtcm_checks to it, evict and preempt to 20 or 0\n"
-           "cache                  0|1            0: with 1 shared memory is seen through a cache that the program "
-           "keeps\n"
-           "dma                    0|1            0: with 1 transfers end at seeded times, pushes and pops are "
-           "checked\n"
-           "vtcm_checks            0|1            0: with 1 each access to VTCM is checked\n"
-           "line                   32|64|128      128: bytes of a cache line\n"
-           "evict                  0..1000        0: chance in 1000 of an early write-back at a store\n"
-           "preempt                0..1000        0: chance in 1000 of a pause at a step of synchronisation\n"
-           "go_on                  0|1            0: with 1 a violation does not end the NPU process\n";
+    static char text[sizeof keys / sizeof *keys * 160];
+    emu_lock();
+    size_t used = 0;
+    for (const struct key *key = keys; key < keys + sizeof keys / sizeof *keys && used < sizeof text; key++) {
+        char range[EMU_RANGE_BYTES];
+        used += (size_t)snprintf(text + used, sizeof text - used, "%-22s %-14s %s\n", key->name, values_of(key, range),
+                                 key->text);
+    }
+    emu_unlock();
+    return text;
 }
 
 void emu_settings_default(struct emu_settings *s) {
@@ -128,9 +119,16 @@ uint32_t emu_vtcm_bytes(const struct emu_settings *s) {
 static int set_number(const struct key *key, const char *value, char *field) {
     uint64_t number;
     if (key->kind == ARCH && (*value == 'v' || *value == 'V')) value++;
-    if (!emu_setting_number(value, key->kind == SIZE, key->least, key->most, &number) ||
-        (key->offset == offsetof(struct emu_settings, strict.line_bytes) && (number & (number - 1))))
+    bool units = key->kind == SIZE || key->kind == PAGES;
+    if (!emu_setting_number(value, units, key->least, key->most, &number)) {
+        emu_setting_refuse("%s", ""); // npu_emu_configure says it as the list of keys does
         return AEE_EBADPARM;
+    }
+    if (key->kind == PAGES && number % EMU_PAGE) {
+        emu_setting_refuse("takes whole pages of %d bytes", EMU_PAGE);
+        return AEE_EBADPARM;
+    }
+    if (key->offset == offsetof(struct emu_settings, strict.line_bytes) && (number & (number - 1))) return AEE_EBADPARM;
     if (key->bytes == sizeof(uint64_t))
         *(uint64_t *)(void *)field = number;
     else
@@ -191,7 +189,10 @@ static int set_faults(const char *value) {
         emu_setting_refuse("%s", why);
         return AEE_EBADPARM;
     }
-    if (strlen(value) >= EMU_FAULT_BYTES || emu_faults_parse(&faults, value, EMU_FAULT_HOST)) return AEE_EBADPARM;
+    if (strlen(value) >= EMU_FAULT_BYTES || emu_faults_parse(&faults, value, EMU_FAULT_HOST)) {
+        emu_setting_refuse("takes %s", FAULT_RULES);
+        return AEE_EBADPARM;
+    }
     emu.faults = faults;
     strcpy(emu.settings.faults, value);
     for (int d = 0; d < EMU_DOMAINS; d++)
@@ -232,8 +233,12 @@ EMU_API int npu_emu_configure(const char *key, const char *value) {
     emu_setting_refuse("%s", "");
     if (!key || !value) return AEE_EBADPARM;
     emu_lock();
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (!strcmp(keys[i].name, key)) result = set(&keys[i], value);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        char range[EMU_RANGE_BYTES];
+        if (strcmp(keys[i].name, key)) continue;
+        result = set(&keys[i], value);
+        if (result && !*emu_setting_refusal()) emu_setting_refuse("takes %s", values_of(&keys[i], range));
+    }
     emu_unlock();
     return result;
 }
@@ -246,6 +251,15 @@ void emu_tell(const char *format, ...) {
     va_end(arguments);
     emu_setting_refuse("%s", text);
     if (!emu.settings.quiet) fprintf(stderr, "npu-emu: %s\n", text);
+}
+
+EMU_API unsigned npu_emu_unmet(char *text, unsigned bytes) {
+    emu_lock();
+    for (int d = 0; d < EMU_DOMAINS; d++)
+        for (int s = 0; s < EMU_SESSIONS; s++) emu_faults_gather(&emu.sessions[d][s]);
+    unsigned n = emu_faults_unmet(emu.settings.faults, emu.faults.met, text, bytes);
+    emu_unlock();
+    return n;
 }
 
 EMU_API const char *npu_emu_refusal(void) {

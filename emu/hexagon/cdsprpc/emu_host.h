@@ -198,6 +198,8 @@ int emu_session_end_code(struct emu_session *session);
 // Starts the process and its monitor (spawn.c); the session is BUSY. 0 or a code.
 int emu_session_spawn(struct emu_session *session);
 void emu_faults_publish(struct emu_session *session);
+// Adds the rules that were met in the process to emu.faults.met. Under emu.lock.
+void emu_faults_gather(const struct emu_session *session);
 
 // --- names (uri.c) ---
 struct emu_uri {

@@ -95,6 +95,7 @@ static void tear_down(struct emu_session *session) {
     while (session->channel_count) close(session->channels[--session->channel_count]);
     close(session->control);
     close(session->block_fd);
+    emu_faults_gather(session);
     munmap(session->block, sizeof *session->block);
     session->control = session->block_fd = -1;
     session->block = NULL;
@@ -150,9 +151,14 @@ int emu_session_end_code(struct emu_session *session) {
     return code;
 }
 
+void emu_faults_gather(const struct emu_session *session) {
+    if (session->block) emu.faults.met |= atomic_load(&session->block->faults_met);
+}
+
 void emu_faults_publish(struct emu_session *session) {
     if (!session->block) return;
     atomic_fetch_add(&session->block->fault_turn, 1);
+    atomic_store(&session->block->faults_met, 0);
     memcpy(session->block->faults, emu.settings.faults, sizeof session->block->faults);
     atomic_fetch_add(&session->block->fault_turn, 1);
 }

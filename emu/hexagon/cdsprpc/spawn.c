@@ -247,6 +247,9 @@ int emu_session_spawn(struct emu_session *session) {
     close(session->control);
     session->control = -1;
 fail_block:
+    emu_lock();
+    emu_faults_gather(session);
+    emu_unlock();
     munmap(session->block, sizeof *session->block);
     close(session->block_fd);
     session->block = NULL;

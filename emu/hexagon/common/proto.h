@@ -84,6 +84,7 @@ struct emu_block {
     struct emu_violation violation;
     // Fault rules of this process; |fault_turn| grows when the text changes, odd while it is being written.
     _Atomic uint32_t fault_turn;
+    _Atomic uint32_t faults_met; // emu_faults.met of this process
     uint32_t exit_kind;
     char faults[EMU_FAULT_BYTES];
     _Atomic uint64_t counters[EMU_COUNTERS];

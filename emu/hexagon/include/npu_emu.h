@@ -32,9 +32,14 @@ typedef int npu_emu_query_fn(int domain, const char *name, unsigned long long *v
 // by that: a stable name ("stale_read", …; README) and one line of text. Returns 0, or 0x0E when there is nothing.
 typedef int npu_emu_violation_fn(int domain, char *kind, unsigned kind_bytes, char *text, unsigned text_bytes);
 
+// How many of the rules that key "fault" has now were met by nothing so far; |text| gets them, joined by ';'. What a
+// process met counts when it is looked at and when it has ended.
+typedef unsigned npu_emu_unmet_fn(char *text, unsigned bytes);
+
 int npu_emu_configure(const char *key, const char *value);
 const char *npu_emu_describe(void);
 const char *npu_emu_refusal(void);
+unsigned npu_emu_unmet(char *text, unsigned bytes);
 int npu_emu_query(int domain, const char *name, unsigned long long *value);
 int npu_emu_violation(int domain, char *kind, unsigned kind_bytes, char *text, unsigned text_bytes);
 

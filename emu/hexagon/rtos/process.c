@@ -45,7 +45,9 @@ static enum emu_fault_action meet(const char *name, int64_t *value) {
         }
     }
     if (faults.faults.count) action = emu_faults_meet(&faults.faults, name, value);
+    uint32_t met = faults.faults.met;
     pthread_mutex_unlock(&faults.lock);
+    if (action != EMU_FAULT_NONE) atomic_fetch_or(&emu_block->faults_met, met);
     if (action != EMU_FAULT_NONE) emu_count(EMU_COUNT_FAULTS_MET, 1);
     return action;
 }

@@ -1,6 +1,8 @@
-// Tests of common/: rings whose shared memory a peer has filled with anything, and fault rules. No NPU process.
+// Tests of common/: rings whose shared memory a peer has filled with anything, fault rules and settings. No NPU
+// process.
 #include "faults.h"
 #include "ring.h"
+#include "setting.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -157,6 +159,49 @@ static void fault_refusals(void) {
     CHECK(emu_faults_parse(&f, "x=delay:-1", 3) && emu_faults_parse(&f, "x=delay:4294967296", 3));
 }
 
+// Which rules had their action, on whichever side they are; the numbers are those of the whole text.
+static void unmet_rules(void) {
+    static const char text[] = "x@2=code:1;dsp:op@3=hang;y=die;dsp:dma=short";
+    struct emu_faults host, dsp;
+    char left[64];
+    int64_t value;
+    CHECK(!emu_faults_parse(&host, text, EMU_FAULT_HOST) && !emu_faults_parse(&dsp, text, 3));
+    CHECK(emu_faults_unmet(text, 0, left, sizeof left) == 4 && !strcmp(left, text));
+    emu_faults_meet(&host, "x", &value);
+    CHECK(host.met == 0); // not yet the second
+    emu_faults_meet(&host, "x", &value);
+    emu_faults_meet(&dsp, "dma", &value);
+    CHECK(emu_faults_unmet(text, host.met | dsp.met, left, sizeof left) == 2 && !strcmp(left, "dsp:op@3=hang;y=die"));
+    CHECK(emu_faults_unmet(text, 0, left, 8) == 4 && strlen(left) == 7); // cut
+    CHECK(emu_faults_unmet(text, 15, left, sizeof left) == 0 && !*left);
+    CHECK(emu_faults_unmet("", 0, left, sizeof left) == 0 && !*left);
+}
+
+static void ranges(void) {
+    static const struct {
+        uint64_t least, most;
+        bool units;
+        const char *text;
+    } rows[] = {{0, 1, false, "0..1"},
+                {1 << 16, 64 << 20, true, "64K..64M"},
+                {1 << 20, 1ull << 40, true, "1M..1024G"},
+                {1024, 3758096384u, false, "1024..3758096384"},
+                {0, UINT64_MAX, true, "0..18446744073709551615"}};
+    char range[EMU_RANGE_BYTES];
+    uint64_t number;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        emu_setting_range(range, rows[i].units, rows[i].least, rows[i].most);
+        CHECK(!strcmp(range, rows[i].text));
+    }
+    CHECK(emu_setting_number("64K", true, 1 << 16, 1 << 20, &number) && number == 1 << 16);
+    static const char *const wrong[] = {"", "x", "63K", "1025K", "64Q", "64K ", "-1", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        emu_setting_refuse("%s", "");
+        CHECK(!emu_setting_number(wrong[i], true, 1 << 16, 1 << 20, &number));
+        CHECK(!strcmp(emu_setting_refusal(), "takes 64K..1M"));
+    }
+}
+
 static void fault_rules(void) {
     static const char *const bad[] = {"x",       "x=",     "=die",     "x=dye",     "x=code:",    "x=code:1z",
                                       "x@0=die", "x@=die", "x@1z=die", "gpu:x=die", "dspx:x=die", "a=die;b"};
@@ -183,5 +228,7 @@ int main(void) {
     hostile_layout();
     honest_ring();
     fault_rules();
+    unmet_rules();
+    ranges();
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "target/emu_library.h"
 #include "target/emu_setting.h"
 
@@ -125,6 +126,7 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[3], 
     npu_emu_query_fn *query;
     unsigned long long value;
     *(void **)&d->violation = dlsym(d->library, "npu_emu_violation");
+    *(void **)&d->unmet = dlsym(d->library, "npu_emu_unmet");
     *(void **)&query = dlsym(d->library, "npu_emu_query");
     if (query && !query(CDSP_DOMAIN_ID, "window", &value)) d->window_bytes = value;
     if (query && !query(CDSP_DOMAIN_ID, "max_buffer", &value)) d->max_buffer_bytes = value;
@@ -180,6 +182,11 @@ npu_status npu_hex_driver_open(const npu_target_params *params, const char *kern
 void npu_hex_driver_close(npu_hex_driver *d) {
     /* The library stays loaded: FastRPC keeps threads of its own in it. */
     d->library = NULL;
+}
+
+void npu_hex_driver_tell_unmet(const npu_hex_driver *d, const npu_logger *logger) {
+    char rules[400];
+    if (d->unmet && d->unmet(rules, sizeof rules)) npu_log(logger, NPU_LOG_WARN, "--emu fault: nothing met %s", rules);
 }
 
 npu_status npu_hex_describe_emu(const npu_target_params *params, const char **text, npu_error *err) {

@@ -22,6 +22,7 @@ typedef struct npu_hex_driver {
     uint32_t slots;                  /* " */
     npu_emu_refusal_fn *refusal;     /* of an emulated device; NULL = none */
     npu_emu_violation_fn *violation; /* of an emulated device, NULL = it has no strict mode */
+    npu_emu_unmet_fn *unmet;         /* of an emulated device; NULL = none */
     double timeout_s;                /* for an answer when the user gives none: emulation takes its time */
 #define HEX_SYMBOL(result, name, arguments, need) result(*name) arguments;
 #include "target/hexagon/hexagon_symbols.def"
@@ -32,6 +33,9 @@ typedef struct npu_hex_driver {
 npu_status npu_hex_driver_open(const npu_target_params *params, const char *kernels_dir, npu_hex_driver *driver,
                                npu_error *err);
 void npu_hex_driver_close(npu_hex_driver *driver);
+
+/* Warns of rules of the setting "fault" that nothing met: once the sessions are closed. */
+void npu_hex_driver_tell_unmet(const npu_hex_driver *driver, const npu_logger *logger);
 
 /* The settings of the emulated device that params->driver names, or else of "sim". */
 npu_status npu_hex_describe_emu(const npu_target_params *params, const char **text, npu_error *err);

@@ -43,6 +43,7 @@ static void hex_close(npu_target *target) {
     npu_hex_images_free(t);
     npu_hex_weights_free(t);
     npu_pool_destroy(t->pool);
+    npu_hex_driver_tell_unmet(&t->driver, &t->base.logger);
     npu_hex_driver_close(&t->driver);
     free(t);
 }
