@@ -59,6 +59,42 @@ def mapped(path, size, ctx="64"):
     return cost["mapped_bytes"]
 
 
+ADVICE = re.compile(r"--(ctx|prefill-rows) (\d+) or less( with --prefill-rows (\d+) or less)?")
+
+
+def follow(path, command, rows, settings):
+    """What a refusal advises is taken; where it advises nothing, no smaller context or step would have been."""
+    emu = [x for setting in settings for x in ("--emu", setting)]
+    done = run_npu(*command, "-m", str(path), *DEVICE, *emu, *rows, check=False, text=True)
+    if not done.returncode:
+        return "taken"
+    code = re.search(r"\[(plan\.\w+)\]$", done.stderr)[1]
+    assert done.returncode == 3 and code in ("plan.window", "plan.buffer"), done
+    advice, taken = ADVICE.findall(done.stderr), lambda *words: run_npu("plan", "-m", str(path), *DEVICE, *emu, *words, check=False)
+    for key, most, _, other in advice:
+        asked = dict(zip(rows[::2], rows[1::2])) | {f"--{key}": most} | ({"--prefill-rows": other} if other else {})
+        again = taken(*(x for pair in asked.items() for x in pair))
+        assert not again.returncode, (settings, rows, done.stderr, again.stderr)
+    assert advice or taken("--ctx", "16", "--prefill-rows", "1").returncode == 3, (settings, rows, done.stderr)
+    return f"{code} {' and '.join(key + ' with rows' * bool(other) for key, _, _, other in advice)}"
+
+
+def advice(rng, tmp):
+    told = {}
+    wide = ("llama", dict(n_layers=1, n_embd=64, n_ff=8192, n_vocab=100, type="Q4_0"))  # a step's rows take most
+    for arch, settings in (MODELS[0], MODELS[1], wide):
+        path = tmp / "m.gguf"
+        Tiny(arch, n_ctx=1 << 20, **settings).save(path)
+        for _ in range(200 if FULL else 24):
+            limit = rng.choice(["window", "window", "max_buffer"])
+            size = int(2 ** rng.uniform(20.1, 24.5))
+            rows = ["--ctx", str(int(2 ** rng.uniform(4, 14))), "--prefill-rows", str(rng.randint(1, 128))]
+            kind = follow(path, ("plan",), rows, [f"{limit}={size}"])
+            told[kind] = told.get(kind, 0) + 1
+    print("advice:", told)
+    assert {"plan.window ctx", "plan.buffer ctx"} <= set(told) and any("prefill-rows" in kind for kind in told), told
+
+
 def random_windows(rng, arch, settings, tmp):
     path, out = tmp / "m.gguf", tmp / "logits"
     Tiny(arch, **settings).save(path)
@@ -101,6 +137,7 @@ def main():
     print("seed", seed)
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
+        advice(rng, pathlib.Path(folder))
         for arch, settings in MODELS:
             random_windows(rng, arch, settings, pathlib.Path(folder))
         smollm2(model("smollm2"), pathlib.Path(folder))

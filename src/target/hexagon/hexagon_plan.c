@@ -117,29 +117,101 @@ typedef struct needs {
     uint32_t buffers;
 } needs;
 
-/* That an op's buffers fit into the window together. Each of its tensors shares a buffer with at most a chunk of others
- * (hexagon_weights.c). */
-static npu_status check_window(const npu_caps *caps, const npu_plan *plan, const needs *any, const npu_plan_entry *e,
-                               npu_error *err) {
-    uint64_t window = caps->hw.window_bytes, weights = weights_at_once(&plan->caps.hw, e);
-    uint64_t need = any->pinned_bytes + weights + e->n_tensors * (any->chunk_bytes + 4096);
-    uint64_t image = npu_hex_ring_bytes(&plan->caps.hw) + npu_hex_arena_bytes(&plan->caps.hw);
-    if (need < image) need = image;
-    if (need <= window) return NPU_OK;
-    char text[256];
-    return npu_fail(
-        err, NPU_REFUSED, "plan.window",
-        "%s needs %llu bytes in the NPU's window at once, which has %llu: %llu of weights, "
-        "%llu of state, %llu of compute and i/o, the rest for a trace and for what shares a buffer with them",
-        describe_op(e, text), (unsigned long long)need, (unsigned long long)window, (unsigned long long)weights,
-        (unsigned long long)plan->state_bytes, (unsigned long long)(plan->compute_bytes + plan->io_bytes));
-}
-
 /* What is not weights, of all that one op can touch: state, compute and i/o; of a device of a set also the fences, its
  * own memory for intermediate results, and the places for what passes between devices (hexagon_split_*.c). */
 static uint32_t other_buffers(const npu_plan *plan) {
     if (!plan->settings.devices[0]) return 3;
     return set_of(plan).split == NPU_HEX_TENSOR ? 7 : 6;
+}
+
+static needs needs_of(const npu_plan *plan) {
+    const npu_hw *hw = &plan->caps.hw;
+    return (needs){pinned_bytes(hw, plan), chunk_bytes(hw, plan), other_buffers(plan)};
+}
+
+/* What of the window an op needs at once. Each of its tensors shares a buffer with at most a chunk of others
+ * (hexagon_weights.c). */
+static uint64_t window_need(const npu_plan *plan, const needs *any, const npu_plan_entry *e) {
+    const npu_hw *hw = &plan->caps.hw;
+    uint64_t need = any->pinned_bytes + weights_at_once(hw, e) + e->n_tensors * (any->chunk_bytes + 4096);
+    uint64_t image = npu_hex_ring_bytes(hw) + npu_hex_arena_bytes(hw);
+    return need < image ? image : need;
+}
+
+/* Whether nothing that depends on the context and the rows of a step stands against the plan. */
+static bool has_room(const npu_caps *caps, const npu_plan *plan) {
+    uint64_t most = caps->hw.max_buffer_bytes;
+    const needs any = needs_of(plan);
+    if (plan->state_bytes > most || plan->compute_bytes > most || plan->io_bytes > most) return false;
+    for (uint32_t i = 0; i < plan->n_entries; i++) {
+        const npu_plan_entry *e = &plan->entries[i];
+        if (e->on_device && window_need(plan, &any, e) > caps->hw.window_bytes) return false;
+    }
+    return true;
+}
+
+/* The same with another context and other rows of a step, as far as can be told from here: memory grows with them, but
+ * for what it is rounded up to. */
+static bool has_room_with(const npu_caps *caps, const npu_plan *plan, uint32_t ctx, uint32_t rows) {
+    npu_plan other = *plan;
+    const npu_plan_settings *s = &plan->settings;
+    uint64_t rounding = (uint64_t)NPU_HEX_LINE * 2 * (plan->n_layers + 1);
+    if (ctx != s->ctx) other.state_bytes = plan->state_bytes / s->ctx * ctx + rounding;
+    if (rows != s->prefill_rows) other.compute_bytes = plan->compute_bytes / s->prefill_rows * rows + rounding;
+    other.settings.ctx = ctx;
+    other.settings.prefill_rows = rows;
+    return has_room(caps, &other);
+}
+
+/* The most of the context, or of the rows, up to |most|, that there is room for beside |fixed| of the other; 0: none.
+ */
+static uint32_t most_with_room(const npu_caps *caps, const npu_plan *plan, bool of_ctx, uint32_t most, uint32_t fixed) {
+    uint32_t low = 0, high = most + 1;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        bool room = of_ctx ? has_room_with(caps, plan, middle, fixed) : has_room_with(caps, plan, fixed, middle);
+        *(room ? &low : &high) = middle;
+    }
+    return low;
+}
+
+/* "; --ctx 96 or less would fit", "" when nothing of the kind helps. */
+static const char *advise(const npu_caps *caps, const npu_plan *plan, char text[128]) {
+    enum { LEAST_CTX = 16 }; /* less is no help */
+    const npu_plan_settings *s = &plan->settings;
+    uint32_t ctx = most_with_room(caps, plan, true, s->ctx, s->prefill_rows);
+    uint32_t rows = most_with_room(caps, plan, false, s->prefill_rows, s->ctx);
+    text[0] = 0;
+    if (ctx >= LEAST_CTX && rows)
+        snprintf(text, 128, "; --ctx %u or less, or --prefill-rows %u or less, would fit", ctx, rows);
+    else if (ctx >= LEAST_CTX)
+        snprintf(text, 128, "; --ctx %u or less would fit", ctx);
+    else if (rows)
+        snprintf(text, 128, "; --prefill-rows %u or less would fit", rows);
+    if (text[0]) return text;
+    uint32_t least = s->ctx < LEAST_CTX ? s->ctx : LEAST_CTX;
+    rows = most_with_room(caps, plan, false, s->prefill_rows, least);
+    if (!rows) return text;
+    rows = (rows + 1) / 2; /* so that some of the room is left for the context */
+    ctx = most_with_room(caps, plan, true, s->ctx, rows);
+    snprintf(text, 128, "; --ctx %u or less with --prefill-rows %u or less would fit", ctx, rows);
+    return text;
+}
+
+/* That an op's buffers fit into the window together. */
+static npu_status check_window(const npu_caps *caps, const npu_plan *plan, const needs *any, const npu_plan_entry *e,
+                               npu_error *err) {
+    uint64_t window = caps->hw.window_bytes, weights = weights_at_once(&plan->caps.hw, e);
+    uint64_t need = window_need(plan, any, e);
+    if (need <= window) return NPU_OK;
+    char text[256], advice[128];
+    return npu_fail(
+        err, NPU_REFUSED, "plan.window",
+        "%s needs %llu bytes in the NPU's window at once, which has %llu: %llu of weights, "
+        "%llu of state, %llu of compute and i/o, the rest for a trace and for what shares a buffer with them%s",
+        describe_op(e, text), (unsigned long long)need, (unsigned long long)window, (unsigned long long)weights,
+        (unsigned long long)plan->state_bytes, (unsigned long long)(plan->compute_bytes + plan->io_bytes),
+        advise(caps, plan, advice));
 }
 
 /* That an op's buffers can be mapped together: each of its tensors may lie in another one, or a part of it. */
@@ -174,13 +246,14 @@ npu_status npu_hex_check_plan(const npu_caps *caps, const npu_plan *plan, npu_er
         const char *name;
         uint64_t bytes;
     } pinned[] = {{"state", plan->state_bytes}, {"compute", plan->compute_bytes}, {"i/o", plan->io_bytes}};
+    char advice[128];
     NPU_TRY(npu_plan_check_caps(plan, npu_target_hexagon.name, caps, err));
     for (unsigned i = 0; i < 3; i++)
         if (pinned[i].bytes > caps->hw.max_buffer_bytes)
-            return npu_fail(err, NPU_REFUSED, "plan.buffer", "%llu bytes of %s memory: at most %u in one buffer",
-                            (unsigned long long)pinned[i].bytes, pinned[i].name, (unsigned)caps->hw.max_buffer_bytes);
-    const npu_hw *hw = &plan->caps.hw;
-    const needs any = {pinned_bytes(hw, plan), chunk_bytes(hw, plan), other_buffers(plan)};
+            return npu_fail(err, NPU_REFUSED, "plan.buffer", "%llu bytes of %s memory: at most %u in one buffer%s",
+                            (unsigned long long)pinned[i].bytes, pinned[i].name, (unsigned)caps->hw.max_buffer_bytes,
+                            advise(caps, plan, advice));
+    const needs any = needs_of(plan);
     for (uint32_t i = 0; i < plan->n_entries; i++) {
         const npu_plan_entry *e = &plan->entries[i];
         if (!e->on_device) continue;
