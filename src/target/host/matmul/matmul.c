@@ -31,7 +31,7 @@ typedef struct part {
 typedef struct work {
     const npu_host_call *call;
     const npu_mm_kernels *kernels;
-    const npu_mm_fast *fast; /* NULL = the integers of the contract */
+    const npu_mm_many *many; /* NULL = too few rows for it */
     uint64_t rows;           /* of x */
     uint32_t blocks;
     part parts[WEIGHTS];
@@ -103,7 +103,7 @@ static void cut(work *w, const npu_host_call *call, int i) {
 }
 
 static int pairs_rows(const work *w) {
-    return w->kernels->pair && !w->fast && w->rows > 1;
+    return w->kernels->pair && !w->many && w->rows > 1;
 }
 
 /* What all threads need before the products: quantised activations, addresses of rows, the counter at 0. */
@@ -120,6 +120,8 @@ static void prepare(const work *w) {
     int integers = 0;
     for (uint32_t i = 0; i < w->n_parts; i++) integers |= w->parts[i].integer;
     if (!integers) return;
+    void (*convert)(const float *, npu_mm_act *, uint32_t) =
+        w->many && w->many->convert ? w->many->convert : w->kernels->quantise;
     const uint64_t together = pairs_rows(w) ? 2 : 1;
     npu_host_split(call, (w->rows + together - 1) / together * w->blocks, &from, &to);
     while (from < to) {
@@ -127,8 +129,7 @@ static void prepare(const work *w) {
         uint64_t count = to - from < w->blocks - b ? to - from : w->blocks - b;
         npu_mm_act *acts = w->acts + m * w->blocks + b;
         for (uint64_t i = m; i < m + together && i < w->rows; i++)
-            (w->fast ? w->fast->convert : w->kernels->quantise)((const float *)npu_host_row(x, i) + b * 32,
-                                                                acts + (i - m) * w->blocks, (uint32_t)count);
+            convert((const float *)npu_host_row(x, i) + b * 32, acts + (i - m) * w->blocks, (uint32_t)count);
         if (together == 2 && m + 1 < w->rows) w->kernels->pair(acts, acts + w->blocks, (uint32_t)count);
         from += count;
     }
@@ -162,7 +163,7 @@ static const uint8_t *address(const piece *p) {
 
 static void integers(const work *w, const piece *p, const uint8_t *after) {
     const npu_tensor *t = &p->part->w->t;
-    const npu_mm_format *format = &(w->fast ? w->fast->formats : w->kernels->formats)[t->type];
+    const npu_mm_format *format = &(w->many ? w->many->formats : w->kernels->formats)[t->type];
     const uint8_t *packed = w->call->packed ? w->call->packed[p->part->source] : NULL;
     npu_mm_task task = {p->part->w->data, packed,         t->nb[1],      w->blocks, (uint32_t)w->rows,
                         w->acts,          w->y[p->index], p->part->bias, after};
@@ -227,7 +228,8 @@ npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels,
               .kernels = kernels,
               .rows = npu_tensor_rows(&call->src[0].t),
               .blocks = call->src[0].t.ne[0] / 32};
-    if (call->mode == NPU_MODE_FAST && kernels->fast && w.rows >= kernels->fast->rows) w.fast = kernels->fast;
+    w.many = call->mode == NPU_MODE_FAST && kernels->fast ? kernels->fast : kernels->many;
+    if (w.many && w.rows < w.many->rows) w.many = NULL;
     for (int i = 0; i < WEIGHTS; i++)
         if (call->src[1 + i].data) cut(&w, call, i);
     place(&w);

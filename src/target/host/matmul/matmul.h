@@ -49,7 +49,7 @@ typedef void npu_mm_rows_fn(const npu_mm_task *task, uint32_t n0, uint32_t n1, u
 
 typedef struct npu_mm_format {
     npu_mm_rows_fn *stream; /* one activation row */
-    npu_mm_rows_fn *panel;  /* any number */
+    npu_mm_rows_fn *panel;  /* any number, or more than one */
 } npu_mm_format;
 
 /* Float rows: y[m][n] = dot32(w row n, x row m), + bias[n], for |n_rows| weight rows. */
@@ -63,13 +63,13 @@ typedef struct npu_mm_dot {
     const float *bias; /* of column 0; NULL = none */
 } npu_mm_dot;
 
-/* What fast mode puts in place of the integers, from |rows| activation rows on: |convert| fills npu_mm_act with what
- * its |panel| functions take. */
-typedef struct npu_mm_fast {
+/* What takes the place of |formats| from |rows| activation rows on: their |panel| alone. |convert| fills npu_mm_act
+ * with what it takes, which is then not the integers of numerics.md; NULL = these. */
+typedef struct npu_mm_many {
     uint32_t rows;
     void (*convert)(const float *x, npu_mm_act *acts, uint32_t blocks);
     const npu_mm_format *formats;
-} npu_mm_fast;
+} npu_mm_many;
 
 typedef struct npu_mm_kernels {
     void (*quantise)(const float *x, npu_mm_act *acts, uint32_t blocks);
@@ -80,7 +80,8 @@ typedef struct npu_mm_kernels {
     /* dot32 of a weight row with one row of x, with nothing widened in memory; NULL = not here. */
     float (*dot_f16)(const uint8_t *w, const float *x, uint32_t k);
     float (*dot_bf16)(const uint8_t *w, const float *x, uint32_t k);
-    const npu_mm_fast *fast; /* NULL = fast mode is as default mode */
+    const npu_mm_many *many; /* NULL = |formats| serve any number of rows */
+    const npu_mm_many *fast; /* in fast mode; NULL = it is as default mode */
     /* What |panel| functions want of two neighbouring rows together, in their place; NULL = they take rows as they are.
      * A last row without a neighbour stays as it is. */
     void (*pair)(npu_mm_act *even, npu_mm_act *odd, uint32_t blocks);
@@ -96,7 +97,8 @@ extern const npu_host_packing npu_host_mul_mat_packing;
 /* The driver: one call of an op on one thread of the pool. */
 npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels, npu_error *err);
 
-extern const npu_mm_fast npu__mm_fast_amx;
+extern const npu_mm_kernels npu__mm_avx512;
+extern const npu_mm_many npu__mm_fast_amx;
 
 npu_host_op_fn npu_host_mul_mat_amx, npu_host_mul_mat_avx512, npu_host_mul_mat_avxvnni, npu_host_mul_mat_avx2;
 npu_host_op_fn npu_host_mul_mat_neon, npu_host_mul_mat_dotprod, npu_host_mul_mat_i8mm;

@@ -6,6 +6,7 @@
 
 #include "target/host/matmul/matmul_tile_bf16.h"
 
+#define NPU_MATMUL_MANY
 #include "target/host/matmul/matmul_formats.h"
 
-const npu_mm_fast npu__mm_fast_amx = {TILE_ROWS, to_bf16, formats};
+const npu_mm_many npu__mm_fast_amx = {TILE_ROWS, to_bf16, formats};

@@ -1,7 +1,7 @@
 /* The formats as the kernels see them: kind, offset of the stored codes and the largest of them, blocks and bytes of a
  * unit, unpackers (whose code is in matmul_unpack.h and matmul_unpack_k.h). From this list alone come the constants,
- * the instances of |stream| and |panel|, and the table of them. Included by every matmul_<isa>.c after its vectors and,
- * where it has one, its own |panel|. */
+ * the instances of |stream| and |panel|, and the table of them. Included by every matmul_<isa>.c after its vectors and
+ * its |panel|. */
 #ifndef NPU_MATMUL_FORMATS_H
 #define NPU_MATMUL_FORMATS_H
 
@@ -28,20 +28,27 @@
     static const wformat name = {kind, offset, top, blocks, bytes, head, scales, code_##name};
 MM_FORMATS(MM_CONSTANT)
 
-#define MM_INSTANCE(type, name, ...)                                                              \
+#define MM_PANEL(type, name, ...)                                                                \
+    static void panel_##name(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *scratch) { \
+        panel(&name, t, n0, n1, scratch);                                                        \
+    }
+MM_FORMATS(MM_PANEL)
+
+#ifdef NPU_MATMUL_MANY /* another table serves few rows */
+#define MM_ROW(type, name, ...) [NPU_TYPE_##type] = {NULL, panel_##name},
+#else
+#define MM_STREAM(type, name, ...)                                                                \
     static void stream_##name(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *scratch) { \
         stream(&name, t, n0, n1, scratch);                                                        \
-    }                                                                                             \
-    static void panel_##name(const npu_mm_task *t, uint32_t n0, uint32_t n1, uint8_t *scratch) {  \
-        panel(&name, t, n0, n1, scratch);                                                         \
     }
-MM_FORMATS(MM_INSTANCE)
-
+MM_FORMATS(MM_STREAM)
+#undef MM_STREAM
 #define MM_ROW(type, name, ...) [NPU_TYPE_##type] = {stream_##name, panel_##name},
+#endif
 static const npu_mm_format formats[NPU_TYPE_LIMIT] = {MM_FORMATS(MM_ROW)};
 
 #undef MM_CONSTANT
-#undef MM_INSTANCE
+#undef MM_PANEL
 #undef MM_ROW
 #undef MM_FORMATS
 

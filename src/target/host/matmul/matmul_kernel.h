@@ -76,7 +76,7 @@ NPU_INLINE void stream_unit(const wformat *f, const uint8_t *p, uint32_t first, 
         __asm__("" : "+r"(p)); /* else compilers keep what a later block reads again */
         NPU_UNROLL
         for (int g = 0; g < STREAM_SIDES; g++) {
-            acc[g] = scaled(f, &o[g], a, sum[g], acc[g]);
+            acc[g] = scaled(f, &o[g], a, v_float(sum[g]), acc[g]);
             r[g].p[0] = p;
         }
     }
@@ -126,7 +126,7 @@ NPU_INLINE void stream_rows(const wformat *f, const npu_mm_task *task, uint32_t 
                 wblock o;
                 read_ahead(&ahead, LANES * f->unit_bytes / f->unit_blocks);
                 block_of(f, &u, &r, b, &o);
-                acc = scaled(f, &o, a, block_sum(f, &o, a), acc);
+                acc = scaled(f, &o, a, v_float(block_sum(f, &o, a)), acc);
             }
         }
         if (task->bias) acc = v_addf(acc, v_loadf(task->bias + n, count));

@@ -214,9 +214,9 @@ NPU_INLINE void block_sums(const wformat *f, wunit *u, const wrows *r, int b, in
 #endif
 
 /* Adds the integer sums |sum| of a block, scaled, to those of its rows. */
-NPU_INLINE vf scaled(const wformat *f, const wblock *o, const npu_mm_act *a, vi sum, vf acc) {
+NPU_INLINE vf scaled(const wformat *f, const wblock *o, const npu_mm_act *a, vf sum, vf acc) {
     vf d = v_setf(a->d);
-    acc = v_fma(v_mulf(o->scale, d), v_float(sum), acc);
+    acc = v_fma(v_mulf(o->scale, d), sum, acc);
     if (f->kind == KIND_MIN) acc = v_fma(o->min, v_setf(a->s), acc);
     if (f->kind == KIND_PAIR_MIN) {
         vi mins = v_dot16(o->mn, broadcast4(&a->b0));

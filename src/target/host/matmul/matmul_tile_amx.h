@@ -1,4 +1,4 @@
-/* The panel products of MUL_MAT on AMX: a block of 16 weight rows, as matmul_tile_dot.h unpacks it, is a tile of
+/* The panel products of MUL_MAT on AMX: a block of 16 weight rows, as matmul_tile_block.h unpacks it, is a tile of
  * eight rows of 64 bytes; the codes of 16 activation rows are one of 16 rows of 32 bytes, as they lie. One instruction
  * gives the integer sums of a block of both, which vectors then scale and add in the order of the contract (numerics.md
  * §5). Blocks with a scale for each 16 values take two instructions, of half of the bytes each.
@@ -6,13 +6,10 @@
 #ifndef NPU_MATMUL_TILE_AMX_H
 #define NPU_MATMUL_TILE_AMX_H
 
-#include "target/host/matmul/matmul_tile_dot.h"
+#include "target/host/matmul/matmul_tile_block.h"
 #include "target/host/peak/tile_config.h"
 
-enum {
-    TILE_ROWS = 16,
-    TILES_LEAST = TILE_ROWS, /* activation rows from which on tiles are used */
-};
+enum { TILE_ROWS = 16 };
 
 /* Sums of one block: of its two halves, or in the first alone. */
 typedef struct tile_sums {
@@ -130,7 +127,7 @@ NPU_INLINE void put_signed(const wformat *f, const wblock *o, __m512i *v) {
 static const mm_panel tile_panel = {vectors_of, put_signed, tiled_columns};
 
 /* The tiles are this thread's from here on, and given back: else the system would keep them with every switch. */
-NPU_INLINE void panel_tiles(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
     configure(f->kind, task->rows % TILE_ROWS);
     panel_with(&tile_panel, f, task, n0, n1, scratch);
     _tile_release();

@@ -40,6 +40,31 @@ NPU_INLINE void put_block(const wformat *f, const wblock *o, int offset, vi *v) 
     }
 }
 
+/* What a sum starts at with the |j|-th vector of codes, of a block or, when its halves are summed apart, of one. */
+NPU_INLINE vi start_sum(wkind kind, const npu_mm_act *a, int j) {
+    const int32_t *n = !has_halves(kind) ? &a->n : j ? &a->n_high : &a->n_low;
+    return v_count_from(start_of(n, has_offset(kind) ? DOT_OFFSET : 0));
+}
+
+/* The integer sum of a block |r| from those of its halves, which have scales of their own. Floats are exact here (all
+ * is below 2^24), and two of their operations take the time of a product of words. */
+NPU_INLINE vf join_halves(wkind kind, const vi *r, vi low, vi high) {
+    if (kind == KIND_PAIR) return v_dot16f(v_pair(low, high), r[9]);
+    return v_fma(v_counted(high), v_as_float(r[10]), v_mulf(v_counted(low), v_as_float(r[9])));
+}
+
+/* Adds the integer sum of a block |r| with the activations |a|, scaled. */
+NPU_INLINE vf add_block(wkind kind, const vi *r, const npu_mm_act *a, vf sum, vf acc) {
+    vf d = v_setf(a->d);
+    acc = v_fma(v_mulf(v_as_float(r[8]), d), sum, acc);
+    if (kind == KIND_MIN) acc = v_fma(v_as_float(r[9]), v_setf(a->s), acc);
+    if (kind == KIND_PAIR_MIN) {
+        vf mins = v_dot16f(r[10], broadcast4(&a->b0));
+        acc = v_fma(v_mulf(v_as_float(r[9]), d), mins, acc);
+    }
+    return acc;
+}
+
 /* Tiles are made once a kind, of which only the kind is looked at. */
 static const wformat of_kind[KIND_COUNT] = {
     {.kind = KIND_PLAIN}, {.kind = KIND_MIN}, {.kind = KIND_TWO}, {.kind = KIND_PAIR}, {.kind = KIND_PAIR_MIN}};

@@ -10,7 +10,7 @@ NPU_INLINE void put_for_dots(const wformat *f, const wblock *o, vi *v) {
     put_block(f, o, DOT_OFFSET, v);
 }
 
-/* Registers |first| … + 3 of the codes of each side with all columns. */
+/* Adds the products of vectors |first| … + 3 of the codes of each side with all columns. */
 NPU_INLINE void dots(const vi *const r[SIDES], int first, const npu_mm_act *a, uint64_t a_stride, int columns,
                      vi sum[SIDES][MAX_COLUMNS]) {
     NPU_UNROLL
@@ -23,31 +23,11 @@ NPU_INLINE void dots(const vi *const r[SIDES], int first, const npu_mm_act *a, u
     }
 }
 
-NPU_INLINE void start_sums(const int32_t *n, uint64_t a_stride, wkind kind, int columns, vi sum[SIDES][MAX_COLUMNS]) {
-    const uint64_t stride = a_stride * (sizeof(npu_mm_act) / sizeof *n);
+NPU_INLINE void start_sums(wkind kind, int first, const npu_mm_act *a, uint64_t a_stride, int columns,
+                           vi sum[SIDES][MAX_COLUMNS]) {
     NPU_UNROLL
     for (int i = 0; i < SIDES * columns; i++)
-        sum[i % SIDES][i / SIDES] =
-            v_count_from(start_of(n + (uint64_t)(i / SIDES) * stride, has_offset(kind) ? DOT_OFFSET : 0));
-}
-
-/* The integer sum of a block |r| from those of its halves, which have scales of their own. Floats are exact here (all
- * is below 2^24), and two of their operations take the time of a product of words. */
-NPU_INLINE vf join_halves(wkind kind, const vi *r, vi low, vi high) {
-    if (kind == KIND_PAIR) return v_dot16f(v_pair(low, high), r[9]);
-    return v_fma(v_counted(high), v_as_float(r[10]), v_mulf(v_counted(low), v_as_float(r[9])));
-}
-
-/* Adds the integer sum of a block |r| with the activations |a|, scaled. */
-NPU_INLINE vf add_block(wkind kind, const vi *r, const npu_mm_act *a, vf sum, vf acc) {
-    vf d = v_setf(a->d);
-    acc = v_fma(v_mulf(v_as_float(r[8]), d), sum, acc);
-    if (kind == KIND_MIN) acc = v_fma(v_as_float(r[9]), v_setf(a->s), acc);
-    if (kind == KIND_PAIR_MIN) {
-        vf mins = v_dot16f(r[10], broadcast4(&a->b0));
-        acc = v_fma(v_mulf(v_as_float(r[9]), d), mins, acc);
-    }
-    return acc;
+        sum[i % SIDES][i / SIDES] = start_sum(kind, &a[(uint64_t)(i / SIDES) * a_stride], first);
 }
 
 NPU_INLINE void tile_block(const wformat *f, int columns, const vi *v, const npu_mm_act *a, uint64_t a_stride,
@@ -55,14 +35,10 @@ NPU_INLINE void tile_block(const wformat *f, int columns, const vi *v, const npu
     const vi *r[SIDES];
     vi sum[SIDES][MAX_COLUMNS], high[SIDES][MAX_COLUMNS];
     for (int g = 0; g < SIDES; g++) r[g] = v + g * vectors_of(f);
-    start_sums(has_halves(f->kind) ? &a->n_low : &a->n, a_stride, f->kind, columns, sum);
+    start_sums(f->kind, 0, a, a_stride, columns, sum);
     dots(r, 0, a, a_stride, columns, sum);
-    if (has_halves(f->kind)) {
-        start_sums(&a->n_high, a_stride, f->kind, columns, high);
-        dots(r, 4, a, a_stride, columns, high);
-    } else {
-        dots(r, 4, a, a_stride, columns, sum);
-    }
+    if (has_halves(f->kind)) start_sums(f->kind, 4, a, a_stride, columns, high);
+    dots(r, 4, a, a_stride, columns, has_halves(f->kind) ? high : sum);
     NPU_UNROLL
     for (int i = 0; i < SIDES * columns; i++) {
         const int g = i % SIDES, c = i / SIDES;
