@@ -7,13 +7,9 @@
  * a second.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/cpu.h"
-#include "target/host/host_op.h"
+#include "bench/op_bench.h"
 #include "wire/format.h"
 
 typedef struct bench {
@@ -23,33 +19,6 @@ typedef struct bench {
     uint32_t d, heads, kv_heads, rows, keys, window, layers;
     const npu_format *type;
 } bench;
-
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void *need(uint64_t bytes) {
-    void *p = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-    if (!p) exit(2);
-    memset(p, 0, bytes);
-    return p;
-}
-
-typedef struct job {
-    const npu_host_variant *variant;
-    npu_host_call call;
-} job;
-
-static void run_one(void *context, unsigned ith, unsigned nth) {
-    job *j = context;
-    npu_host_call call = j->call;
-    npu_error err;
-    call.ith = ith;
-    call.nth = nth;
-    if (j->variant->run(&call, &err) != NPU_OK) exit(2);
-}
 
 /* Small numbers of either sign in every format: no bit pattern here is special. */
 static void fill(uint8_t *p, uint64_t bytes, const npu_format *type) {
@@ -66,7 +35,7 @@ static npu_host_operand operand(const npu_format *type, uint32_t ne0, uint32_t n
     npu_host_operand o = {.t = {.type = (uint8_t)type->type,
                                 .ne = {ne0, ne1, ne2, 1},
                                 .nb = {type->block_bytes, row, row * ne1, row * ne1 * ne2}}};
-    o.data = need(o.t.nb[3]);
+    o.data = bench_memory(o.t.nb[3], 0);
     fill(o.data, o.t.nb[3], type);
     return o;
 }
@@ -98,7 +67,7 @@ int main(int argc, char **argv) {
     memset(op.dst, 0xFF, sizeof op.dst);
     for (uint16_t i = 0; i < 4; i++) op.src[i] = i;
     op.dst[0] = 4;
-    job j = {.call = {.op = &op, .mode = NPU_MODE_DEFAULT, .pool = b.pool}};
+    bench_job j = {.call = {.op = &op, .mode = NPU_MODE_DEFAULT, .pool = b.pool}};
     j.call.src[0] = operand(f32, b.d, b.heads, b.rows);
     npu_host_operand all[] = {operand(b.type, b.d, b.kv_heads, b.keys * b.layers),
                               operand(b.type, b.d, b.kv_heads, b.keys * b.layers)};
@@ -109,7 +78,7 @@ int main(int argc, char **argv) {
     }
     j.call.src[3] = (npu_host_operand){
         .t = {.type = NPU_TYPE_I32, .ne = {2, b.rows, 1, 1}, .nb = {4, 8, 8ull * b.rows, 8ull * b.rows}},
-        .data = need(8ull * b.rows)};
+        .data = bench_memory(8ull * b.rows, 0)};
     j.call.dst[0] = operand(f32, b.d, b.heads, b.rows);
     int32_t *spans = (int32_t *)(void *)j.call.src[3].data;
     uint64_t pairs = 0;
@@ -123,19 +92,18 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 4; i++) tensors[i] = j.call.src[i].t;
     tensors[4] = j.call.dst[0].t;
     for (const npu_host_variant *v = npu_host_variants(NPU_OP_FLASH_ATTN); v->name; v++) {
-        if ((v->features & npu_cpu_features()) != v->features || (b.level && strcmp(b.level, v->name) != 0)) continue;
-        if (!b.level && !v->features) continue; /* the reference, only when asked for */
+        if (!bench_takes(v, b.level)) continue;
         j.variant = v;
         j.call.scratch_bytes = v->scratch(&op, tensors, NPU_MODE_DEFAULT, npu_pool_threads(b.pool));
-        j.call.scratch = need(j.call.scratch_bytes);
+        j.call.scratch = bench_memory(j.call.scratch_bytes, 0);
         double best = 1e9;
         for (int i = 0; i < b.runs; i++) {
-            double start = seconds();
+            double start = bench_seconds(0);
             for (uint32_t layer = 0; layer < b.layers; layer++) {
                 for (int k = 0; k < 2; k++) j.call.src[1 + k].data = all[k].data + layer * j.call.src[1 + k].t.nb[3];
-                npu_pool_run(b.pool, run_one, &j);
+                bench_run(&j);
             }
-            double took = (seconds() - start) / b.layers;
+            double took = (bench_seconds(0) - start) / b.layers;
             if (took < best) best = took;
         }
         printf("%-7s %s d %u, %u/%u heads, %u rows, %u keys: %9.1f us, %6.2f GB/s, %6.2f G multiply-adds/s\n", v->name,

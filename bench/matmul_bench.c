@@ -8,13 +8,9 @@
  * with other things.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/cpu.h"
-#include "target/host/host_op.h"
+#include "bench/op_bench.h"
 #include "wire/format.h"
 
 typedef struct bench {
@@ -28,17 +24,8 @@ typedef struct bench {
 } bench;
 
 static double seconds(const bench *b) {
-    struct timespec t;
-    clock_gettime(b->cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    double s = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    double s = bench_seconds(b->cpu_time);
     return b->cpu_time ? s / npu_pool_threads(b->pool) : s;
-}
-
-static void *need(uint64_t bytes) {
-    void *p = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-    if (!p) exit(2);
-    memset(p, 1, bytes);
-    return p;
 }
 
 typedef struct read_job {
@@ -75,21 +62,6 @@ static double read_speed(const bench *b) {
     return (double)b->decode_bytes / best * 1e-9;
 }
 
-typedef struct job {
-    const npu_host_variant *variant;
-    npu_host_call call;
-    const uint8_t *packed[NPU_OP_SRCS];
-} job;
-
-static void run_one(void *context, unsigned ith, unsigned nth) {
-    job *j = context;
-    npu_host_call call = j->call;
-    npu_error err;
-    call.ith = ith;
-    call.nth = nth;
-    if (j->variant->run(&call, &err) != NPU_OK) exit(2);
-}
-
 static npu_tensor tensor(uint32_t type, uint32_t ne0, uint32_t ne1, uint64_t nb0, uint64_t row) {
     return (npu_tensor){.type = (uint8_t)type, .ne = {ne0, ne1, 1, 1}, .nb = {nb0, row, row * ne1, row * ne1}};
 }
@@ -102,27 +74,28 @@ static double product(const bench *b, const npu_host_variant *v, const npu_forma
     memset(op.src, 0xFF, sizeof op.src);
     memset(op.dst, 0xFF, sizeof op.dst);
     op.src[0] = 0, op.src[1] = 1, op.dst[0] = 2;
-    job j = {v, {.op = &op, .mode = NPU_MODE_DEFAULT, .pool = b->pool}};
+    bench_job j = {v, {.op = &op, .mode = NPU_MODE_DEFAULT, .pool = b->pool}};
+    const uint8_t *packed_at[NPU_OP_SRCS] = {NULL};
     j.call.src[0] = (npu_host_operand){tensors[0], (uint8_t *)b->x};
     j.call.src[1] = (npu_host_operand){tensors[1], b->weights};
     j.call.dst[0] = (npu_host_operand){tensors[2], (uint8_t *)b->y};
     j.call.scratch_bytes = v->scratch(&op, tensors, NPU_MODE_DEFAULT, npu_pool_threads(b->pool));
-    j.call.scratch = need(j.call.scratch_bytes);
+    j.call.scratch = bench_memory(j.call.scratch_bytes, 1);
     uint64_t bytes = n * row, all = b->fresh ? b->weight_bytes / bytes * bytes : bytes, packed = 0;
     uint8_t *copy = NULL;
     if (b->packed && v->packing) packed = v->packing->bytes(&tensors[1], NPU_MODE_DEFAULT);
     if (packed) {
-        copy = need(packed * (all / bytes));
+        copy = bench_memory(packed * (all / bytes), 1);
         for (uint64_t i = 0; i < all / bytes; i++)
             v->packing->pack(&tensors[1], b->weights, 0, v->packing->parts(&tensors[1]), copy + i * packed);
-        j.call.packed = j.packed;
+        j.call.packed = packed_at;
     }
     double best = 1e9;
     for (int i = 0; i < b->runs; i++) {
         j.call.src[1].data = b->weights + place_of(b, i, bytes, all);
-        if (packed) j.packed[1] = copy + place_of(b, i, packed, packed * (all / bytes));
+        if (packed) packed_at[1] = copy + place_of(b, i, packed, packed * (all / bytes));
         double start = seconds(b);
-        npu_pool_run(b->pool, run_one, &j);
+        bench_run(&j);
         double took = seconds(b) - start;
         if (took < best) best = took;
     }
@@ -132,11 +105,9 @@ static double product(const bench *b, const npu_host_variant *v, const npu_forma
 }
 
 static void one_format(const bench *b, const npu_format *f, double read) {
-    uint32_t here = npu_cpu_features();
     uint64_t row = npu_format_row_bytes(f, b->k);
     for (const npu_host_variant *v = npu_host_variants(NPU_OP_MUL_MAT); v->name; v++) {
-        if ((v->features & here) != v->features || (b->level && strcmp(b->level, v->name) != 0)) continue;
-        if (!b->level && !v->features) continue; /* the reference, only when asked for */
+        if (!bench_takes(v, b->level)) continue;
         uint32_t n = (uint32_t)(b->decode_bytes / row);
         double took = product(b, v, f, n, 1), gb = (double)(n * row) / took * 1e-9;
         printf("%-7s %-8s decode %7.2f GB/s %4.0f %%", f->name, v->name, gb, gb / read * 100);
@@ -170,12 +141,12 @@ int main(int argc, char **argv) {
     if (npu_pool_create(threads, &b.pool, &err) != NPU_OK) return 2;
     if (4ull * b.n * b.k > b.weight_bytes) b.weight_bytes = 4ull * b.n * b.k;
     if (b.decode_bytes > b.weight_bytes) b.weight_bytes = b.decode_bytes;
-    b.weights = need(b.weight_bytes);
+    b.weights = bench_memory(b.weight_bytes, 1);
     uint32_t most = b.m > 1 ? b.m : 1;
-    b.x = need(4ull * b.k * most);
+    b.x = bench_memory(4ull * b.k * most, 1);
     for (uint64_t i = 0; i < (uint64_t)b.k * most; i++) b.x[i] = (float)(i % 97) - 48;
     uint64_t y_floats = (uint64_t)b.n * most, rows = b.weight_bytes / (b.k / 4);
-    b.y = need(4 * (y_floats > rows ? y_floats : rows));
+    b.y = bench_memory(4 * (y_floats > rows ? y_floats : rows), 1);
     double read = read_speed(&b);
     printf("%u threads, read %.1f GB/s\n", npu_pool_threads(b.pool), read);
     const npu_format *f;

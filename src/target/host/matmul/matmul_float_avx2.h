@@ -1,4 +1,4 @@
-/* The parts of MUL_MAT on AVX2 that no format enters: quantising activations, dots of floats, widening. Included by
+/* The parts of MUL_MAT on AVX2 that no format enters: quantising activations, dots of floats. Included by
  * matmul_avx2.c and matmul_avxvnni.c. */
 #ifndef NPU_MATMUL_FLOAT_AVX2_H
 #define NPU_MATMUL_FLOAT_AVX2_H
@@ -67,24 +67,6 @@ static void dot(const npu_mm_dot *d) {
         for (; m + 3 <= d->rows; m += 3) dot_tile(d, n, m, 3);
         for (; m < d->rows; m++) dot_tile(d, n, m, 1);
     }
-}
-
-static void widen_f16(const void *src, float *dst, size_t n) {
-    const uint8_t *p = src;
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 2 * i))));
-    widen_f16_rest(p, dst, i, n);
-}
-
-static void widen_bf16(const void *src, float *dst, size_t n) {
-    const uint8_t *p = src;
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(p + 2 * i)));
-        _mm256_storeu_ps(dst + i, _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16)));
-    }
-    widen_bf16_rest(p, dst, i, n);
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* The parts of MUL_MAT on AVX-512 that no format enters: quantising activations, dots of floats, widening. Included by
- * matmul_avx512.c and matmul_amx.c. */
+/* The parts of MUL_MAT on AVX-512 that no format enters: quantising activations, dots of floats. Included by
+ * matmul_avx512.c. */
 #ifndef NPU_MATMUL_FLOAT_AVX512_H
 #define NPU_MATMUL_FLOAT_AVX512_H
 
@@ -79,24 +79,6 @@ static void dot(const npu_mm_dot *d) {
     }
     for (; n < d->n_rows; n++)
         for (uint32_t m = 0; m < d->rows; m++) dot_tile(d, n, m, 1, 1);
-}
-
-static void widen_f16(const void *src, float *dst, size_t n) {
-    const uint8_t *p = src;
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16)
-        _mm512_storeu_ps(dst + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p + 2 * i))));
-    widen_f16_rest(p, dst, i, n);
-}
-
-static void widen_bf16(const void *src, float *dst, size_t n) {
-    const uint8_t *p = src;
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(p + 2 * i)));
-        _mm512_storeu_ps(dst + i, _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16)));
-    }
-    widen_bf16_rest(p, dst, i, n);
 }
 
 #endif

@@ -1,5 +1,6 @@
-/* Dots of weight rows of 16-bit floats with one row of floats, on both x86 vector widths: four vectors hold the 32
- * lanes (numerics.md, section 4). Wider ones would not read memory any faster. Included by the kernels' files. */
+/* Weight rows of 16-bit floats, on both x86 vector widths: widened, and their dots with one row of floats, of which
+ * four vectors hold the 32 lanes (numerics.md, section 4). Wider ones would not read memory any faster. Included by the
+ * kernels' files. */
 #ifndef NPU_MATMUL_NARROW_X86_H
 #define NPU_MATMUL_NARROW_X86_H
 
@@ -10,6 +11,28 @@
 NPU_INLINE __m256 load_narrow(const uint8_t *w, int is_f16) {
     __m128i h = _mm_loadu_si128((const __m128i *)w);
     return is_f16 ? _mm256_cvtph_ps(h) : _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
+}
+
+NPU_INLINE void widen_rest(const uint8_t *w, float *dst, size_t i, size_t n, int is_f16) {
+    if (is_f16) {
+        widen_f16_rest(w, dst, i, n);
+    } else {
+        widen_bf16_rest(w, dst, i, n);
+    }
+}
+
+NPU_INLINE void widen(const uint8_t *w, float *dst, size_t n, int is_f16) {
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(dst + i, load_narrow(w + 2 * i, is_f16));
+    widen_rest(w, dst, i, n, is_f16);
+}
+
+static void widen_f16(const void *src, float *dst, size_t n) {
+    widen(src, dst, n, 1);
+}
+
+static void widen_bf16(const void *src, float *dst, size_t n) {
+    widen(src, dst, n, 0);
 }
 
 NPU_INLINE float dot_narrow(const uint8_t *w, const float *x, uint32_t k, int is_f16) {
@@ -23,11 +46,7 @@ NPU_INLINE float dot_narrow(const uint8_t *w, const float *x, uint32_t k, int is
     }
     if (k) {
         float lanes[32], rest[32];
-        if (is_f16) {
-            widen_f16_rest(w, rest, 0, k);
-        } else {
-            widen_bf16_rest(w, rest, 0, k);
-        }
+        widen_rest(w, rest, 0, k, is_f16);
         for (int h = 0; h < 4; h++) _mm256_storeu_ps(lanes + 8 * h, acc[h]);
         for (uint32_t i = 0; i < k; i++) lanes[i] = __builtin_fmaf(rest[i], x[i], lanes[i]);
         for (int h = 0; h < 4; h++) acc[h] = _mm256_loadu_ps(lanes + 8 * h);
