@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/peak/peak.h"
 #include "base/pool.h"
 #include "cli/bench.h"
-#include "target/host/peak/peak.h"
 
 enum { READ_BYTES = 256 << 20, MAX_KERNELS = 16, RUNS = 3, WANT_MS = 30 };
 
 typedef struct job {
-    const npu_host_peak *peak; /* NULL: reading */
+    const npu_peak *peak; /* NULL: reading */
     const uint8_t *data;
     uint32_t features;
     uint64_t rounds;
@@ -29,7 +29,7 @@ typedef struct figures {
 } figures;
 
 typedef struct roofline {
-    const npu_host_peak *kernels[MAX_KERNELS];
+    const npu_peak *kernels[MAX_KERNELS];
     unsigned n_kernels, n;
     figures rows[8];
     char cpu[96];
@@ -42,7 +42,7 @@ static void work(void *context, unsigned ith, unsigned nth) {
         j->sums[ith * 8] = j->peak->run(j->rounds);
     } else {
         uint64_t lines = READ_BYTES / 256, from = lines * ith / nth, to = lines * (ith + 1) / nth;
-        j->sums[ith * 8] = npu_host_read(j->data + from * 256, (to - from) * 256, j->features);
+        j->sums[ith * 8] = npu_peak_read(j->data + from * 256, (to - from) * 256, j->features);
     }
 }
 
@@ -63,7 +63,7 @@ static npu_status read_speed(npu_pool *pool, const uint8_t *data, uint32_t featu
     return NPU_OK;
 }
 
-static npu_status product_speed(npu_pool *pool, const npu_host_peak *peak, double *best, npu_error *err) {
+static npu_status product_speed(npu_pool *pool, const npu_peak *peak, double *best, npu_error *err) {
     job j = {.peak = peak, .rounds = 1000};
     while (seconds(pool, &j) < WANT_MS * 1e-3 && j.rounds < UINT64_MAX / 4) j.rounds *= 2;
     for (int i = 0; i < RUNS; i++) {
@@ -95,7 +95,7 @@ static npu_status measure(const cli_options *o, roofline *r, npu_error *err) {
     NPU_TRY(npu_cpu_level(o->cpu_level, &features, err));
     if (most > 64) most = 64;
     npu_cpu_name(r->cpu, sizeof r->cpu);
-    for (const npu_host_peak *p = npu_host_peaks(); p->kind && r->n_kernels < MAX_KERNELS; p++)
+    for (const npu_peak *p = npu_peaks(); p->kind && r->n_kernels < MAX_KERNELS; p++)
         if ((p->features & features) == p->features) r->kernels[r->n_kernels++] = p;
     uint8_t *data = aligned_alloc(4096, READ_BYTES);
     if (!data) return npu_fail(err, NPU_NO_MEMORY, "bench.memory", "no memory for %d MiB to read", READ_BYTES >> 20);

@@ -6,8 +6,8 @@
 #ifndef NPU_MATMUL_TILE_AMX_H
 #define NPU_MATMUL_TILE_AMX_H
 
+#include "base/peak/tile_config.h"
 #include "target/host/matmul/matmul_tile_block.h"
-#include "target/host/peak/tile_config.h"
 
 enum { TILE_ROWS = 16 };
 

@@ -5,8 +5,8 @@
 #ifndef NPU_MATMUL_TILE_BF16_H
 #define NPU_MATMUL_TILE_BF16_H
 
+#include "base/peak/tile_config.h"
 #include "target/host/matmul/matmul_tile.h"
-#include "target/host/peak/tile_config.h"
 
 enum { TILE_ROWS = 16, PAIRS = 16 };
 

@@ -1,9 +1,9 @@
 /* See peak.h: NEON. */
 #include <arm_neon.h>
 
-#include "target/host/peak/peak.h"
+#include "base/peak/peak.h"
 
-uint64_t npu_host_peak_f32_neon(uint64_t rounds) {
+uint64_t npu_peak_f32_neon(uint64_t rounds) {
     volatile float values[] = {0.999f, 0.5f}; /* unknown to the compiler */
     float32x4_t sum[NPU_PEAK_SUMS], a = vdupq_n_f32(values[0]), b = vdupq_n_f32(values[1]);
     for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = vdupq_n_f32((float)i);

@@ -1,9 +1,9 @@
 /* See peak.h: AVX-512 BF16. */
 #include <immintrin.h>
 
-#include "target/host/peak/peak.h"
+#include "base/peak/peak.h"
 
-uint64_t npu_host_peak_bf16_avx512bf16(uint64_t rounds) {
+uint64_t npu_peak_bf16_avx512bf16(uint64_t rounds) {
     volatile float value = 0.5f;
     __m512 sum[NPU_PEAK_SUMS], x = _mm512_set1_ps(value);
     __m512bh a = _mm512_cvtne2ps_pbh(x, x);

@@ -2,8 +2,8 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "target/host/peak/peak.h"
-#include "target/host/peak/tile_config.h"
+#include "base/peak/peak.h"
+#include "base/peak/tile_config.h"
 
 static void set_up(void) {
     tile_config c = {.palette = 1};
@@ -31,7 +31,7 @@ static uint64_t give_back(void) {
     return sum;
 }
 
-uint64_t npu_host_peak_int8_amx(uint64_t rounds) {
+uint64_t npu_peak_int8_amx(uint64_t rounds) {
     set_up();
     for (uint64_t n = 0; n < rounds; n++) {
         _tile_dpbssd(0, 4, 6);
@@ -42,7 +42,7 @@ uint64_t npu_host_peak_int8_amx(uint64_t rounds) {
     return give_back();
 }
 
-uint64_t npu_host_peak_bf16_amx(uint64_t rounds) {
+uint64_t npu_peak_bf16_amx(uint64_t rounds) {
     set_up();
     for (uint64_t n = 0; n < rounds; n++) {
         _tile_dpbf16ps(0, 4, 6);

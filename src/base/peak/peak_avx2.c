@@ -1,9 +1,9 @@
 /* See peak.h: AVX2 with FMA. */
 #include <immintrin.h>
 
-#include "target/host/peak/peak.h"
+#include "base/peak/peak.h"
 
-uint64_t npu_host_peak_f32_avx2(uint64_t rounds) {
+uint64_t npu_peak_f32_avx2(uint64_t rounds) {
     volatile float values[] = {0.999f, 0.5f}; /* unknown to the compiler */
     __m256 sum[NPU_PEAK_SUMS], a = _mm256_set1_ps(values[0]), b = _mm256_set1_ps(values[1]);
     for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm256_set1_ps((float)i);
@@ -17,7 +17,7 @@ uint64_t npu_host_peak_f32_avx2(uint64_t rounds) {
 
 /* Sums of two byte products added in 16 bits: what the products of MUL_MAT do with small codes, eight times before a
  * sum becomes words (matmul_tile_pairs.h). */
-uint64_t npu_host_peak_int8_avx2(uint64_t rounds) {
+uint64_t npu_peak_int8_avx2(uint64_t rounds) {
     volatile char value = 3;
     __m256i sum[NPU_PEAK_SUMS], a = _mm256_set1_epi8(value);
     for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm256_set1_epi16((short)i);
@@ -32,7 +32,7 @@ uint64_t npu_host_peak_int8_avx2(uint64_t rounds) {
     return (uint64_t)_mm256_movemask_epi8(sum[0]);
 }
 
-uint64_t npu_host_read_avx2(const void *data, uint64_t bytes) {
+uint64_t npu_peak_read_avx2(const void *data, uint64_t bytes) {
     const uint8_t *p = data;
     __m256i sum[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256()};
     for (uint64_t i = 0; i + 128 <= bytes; i += 128) {

@@ -1,6 +1,6 @@
 /* How the shapes of AMX tiles are told to the processor. */
-#ifndef NPU_HOST_TILE_CONFIG_H
-#define NPU_HOST_TILE_CONFIG_H
+#ifndef NPU_BASE_TILE_CONFIG_H
+#define NPU_BASE_TILE_CONFIG_H
 
 #include <immintrin.h>
 #include <stdint.h>

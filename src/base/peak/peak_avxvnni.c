@@ -1,9 +1,9 @@
 /* See peak.h: AVX-VNNI. */
 #include <immintrin.h>
 
-#include "target/host/peak/peak.h"
+#include "base/peak/peak.h"
 
-uint64_t npu_host_peak_int8_avxvnni(uint64_t rounds) {
+uint64_t npu_peak_int8_avxvnni(uint64_t rounds) {
     volatile char value = 3;
     __m256i sum[NPU_PEAK_SUMS], a = _mm256_set1_epi8(value);
     for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm256_set1_epi32(i);

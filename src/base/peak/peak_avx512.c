@@ -1,9 +1,9 @@
 /* See peak.h: AVX-512 with VNNI. */
 #include <immintrin.h>
 
-#include "target/host/peak/peak.h"
+#include "base/peak/peak.h"
 
-uint64_t npu_host_peak_f32_avx512(uint64_t rounds) {
+uint64_t npu_peak_f32_avx512(uint64_t rounds) {
     volatile float values[] = {0.999f, 0.5f}; /* unknown to the compiler */
     __m512 sum[NPU_PEAK_SUMS], a = _mm512_set1_ps(values[0]), b = _mm512_set1_ps(values[1]);
     for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm512_set1_ps((float)i);
@@ -15,7 +15,7 @@ uint64_t npu_host_peak_f32_avx512(uint64_t rounds) {
     return _mm512_movepi32_mask(_mm512_castps_si512(sum[0]));
 }
 
-uint64_t npu_host_peak_int8_avx512(uint64_t rounds) {
+uint64_t npu_peak_int8_avx512(uint64_t rounds) {
     volatile char value = 3;
     __m512i sum[NPU_PEAK_SUMS], a = _mm512_set1_epi8(value);
     for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm512_set1_epi32(i);
@@ -27,7 +27,7 @@ uint64_t npu_host_peak_int8_avx512(uint64_t rounds) {
     return _mm512_movepi32_mask(sum[0]);
 }
 
-uint64_t npu_host_read_avx512(const void *data, uint64_t bytes) {
+uint64_t npu_peak_read_avx512(const void *data, uint64_t bytes) {
     const uint8_t *p = data;
     __m512i sum[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};
     for (uint64_t i = 0; i + 256 <= bytes; i += 256)
