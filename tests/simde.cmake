@@ -37,6 +37,16 @@ npu_simde_program(simde_matmul ${PROJECT_SOURCE_DIR}/src/target/host/matmul/opte
 npu_simde_program(simde_conform ${PROJECT_SOURCE_DIR}/src/conform/optest_conform.c)
 npu_command_test(simde.matmul simde_matmul)
 npu_command_test(simde.conform simde_conform)
+
+# The other way round: NEON's narrow vectors in the place of AVX2's, for what is true of wide ones only.
+add_executable(narrow_conform ${PROJECT_SOURCE_DIR}/src/conform/optest_conform.c simde/ops_narrow.c)
+target_include_directories(narrow_conform BEFORE PRIVATE simde/narrow PRIVATE ${PROJECT_SOURCE_DIR}/src
+                           ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests SYSTEM PRIVATE ${NPU_SIMDE})
+target_compile_definitions(narrow_conform PRIVATE SIMDE_ENABLE_NATIVE_ALIASES)
+target_compile_options(narrow_conform PRIVATE -mavx2 -mfma -mf16c -O1 -Wno-psabi)
+target_link_libraries(narrow_conform PRIVATE npu_static npu_flags)
+npu_command_test(simde.narrow narrow_conform)
+
 npu_simde_program(simde_model ${PROJECT_SOURCE_DIR}/tests/model_tool.c)
 npu_python_test(simde.fast simde_fast.py $<TARGET_FILE:simde_model>)
 if(hexagon IN_LIST NPU_TARGETS)

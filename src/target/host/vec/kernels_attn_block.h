@@ -7,7 +7,12 @@
  * The cache is [D, heads, cells]: a tile of few rows has all of a thread's KV heads, so that it reads each cell's row
  * as one piece. Alone, the short piece of one head out of each long row takes half of the memory's speed at most.
  */
-enum { CHUNK = 1024, BLOCK = 32, TILE = 128, FEW = 8, BLOCK_VECTORS = BLOCK / VW, PANEL = 4 * VW };
+enum { CHUNK = 1024, BLOCK = 32, TILE = 128, FEW = 8, BLOCK_VECTORS = BLOCK / VW };
+
+/* Values that are at work together, and those that lie together: whole blocks of any format that a cache may have,
+ * which are converted as a whole. */
+enum { VALUES = 4 * VW, FORMAT_BLOCK = 32, PANEL = VALUES < FORMAT_BLOCK ? FORMAT_BLOCK : VALUES };
+_Static_assert(PANEL % VALUES == 0 && PANEL % FORMAT_BLOCK == 0, "a panel is whole steps and whole blocks of a format");
 
 /* Rows that are at work together where lanes are rows. */
 enum { ROW_VECTORS = 2, GROUP_ROWS = ROW_VECTORS * VW };

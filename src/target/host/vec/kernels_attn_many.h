@@ -199,10 +199,15 @@ static void convert_values(const attn_tile *t, uint32_t block, uint32_t count) {
     }
 }
 
+/* Values from |i| of the block's first key. */
+static inline const float *in_panel(const attn_tile *t, uint32_t i) {
+    return t->values + (size_t)(i / PANEL * PANEL) * BLOCK + i % PANEL;
+}
+
 /* acc = acc * keep, then p_j * v_j for the visible j, of |n| rows and |count| vectors at |i|, whose values are |values|
  * (+ PANEL a key). n and count are constants where it is called. */
 NPU_INLINE void add_panel(const attn_tile *t, const attn_group *g, const float *values, uint32_t i, int n, int count) {
-    vf acc[VALUE_ROWS][4];
+    vf acc[VALUE_ROWS][VALUES / VW];
     const float *p[VALUE_ROWS], *end = values + (size_t)g->to * PANEL;
     values += (size_t)g->from * PANEL;
     for (int r = 0; r < n; r++) {
@@ -248,13 +253,12 @@ static void take_block_many(attn_tile *t, uint32_t block, uint32_t count, uint32
     uint32_t n = group_rows(t, block, groups), i = 0, each = n ? BLOCK / n + 1 : 0;
     if (!n) return;
     convert_values(t, block, count);
-    for (; i + PANEL <= t->width; i += PANEL) {
+    for (; i + VALUES <= t->width; i += VALUES) {
         for (uint32_t g = 0; g < n; g++) {
             if (i == 0) ask_for_rows(&t->call->src[1], t, block + BLOCK, g * each, each, end);
-            add_group(t, &groups[g], t->values + (size_t)i * BLOCK, i, 4);
+            add_group(t, &groups[g], in_panel(t, i), i, VALUES / VW);
         }
     }
     for (; i < t->width; i += VW)
-        for (uint32_t g = 0; g < n; g++)
-            add_group(t, &groups[g], t->values + (size_t)(i / PANEL * PANEL) * BLOCK + i % PANEL, i, 1);
+        for (uint32_t g = 0; g < n; g++) add_group(t, &groups[g], in_panel(t, i), i, 1);
 }
