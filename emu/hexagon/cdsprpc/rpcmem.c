@@ -85,6 +85,8 @@ static struct emu_buffer *take(const void *memory, bool owned) {
 }
 
 EMU_API void rpcmem_free(void *memory) {
+    int code;
+    if (emu_meet("rpcmem_free", &code)) return;
     struct emu_buffer *buffer = memory ? take(memory, true) : NULL;
     if (!buffer) return;
     emu_buffer_forgotten(buffer->fd);

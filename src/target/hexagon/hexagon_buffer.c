@@ -4,6 +4,20 @@
 #include "target/hexagon/hexagon_session_internal.h"
 #include "wire/guard.h"
 
+/* Until a call fails, which |doing| names then, or took so long that the process was ended. */
+static int get_memory(npu_hex_session *s, npu_hex_buffer *b, uint64_t bytes, const char **doing) {
+    const npu_hex_driver *d = s->driver;
+    *doing = d->rpcmem_alloc2 ? "allocating a buffer (rpcmem_alloc2)" : "allocating a buffer (rpcmem_alloc)";
+    b->data = d->rpcmem_alloc2 ? d->rpcmem_alloc2(RPCMEM_HEAP_ID_SYSTEM, RPCMEM_DEFAULT_FLAGS, (size_t)bytes)
+                               : d->rpcmem_alloc(RPCMEM_HEAP_ID_SYSTEM, RPCMEM_DEFAULT_FLAGS, (int)bytes);
+    if (!b->data || npu_hex_guard_has_ended(s->guard)) return AEE_ENOMEMORY;
+    *doing = "asking for a buffer's descriptor (rpcmem_to_fd)";
+    b->fd = d->rpcmem_to_fd(b->data);
+    if (b->fd < 0 || npu_hex_guard_has_ended(s->guard)) return AEE_ENOMEMORY;
+    *doing = "announcing a buffer (fastrpc_mmap)";
+    return d->fastrpc_mmap(s->domain, b->fd, b->data, 0, (size_t)bytes, FASTRPC_MAP_FD_DELAYED);
+}
+
 static npu_status fail_announcing(npu_hex_session *s, int result, const char *doing, npu_error *err) {
     npu_status status = npu_hex_status(result);
     if (npu_hex_guard_has_ended(s->guard)) {
@@ -18,7 +32,7 @@ static npu_status fail_announcing(npu_hex_session *s, int result, const char *do
 }
 
 npu_status npu_hex_buffer_alloc(npu_hex_session *s, uint64_t bytes, bool pinned, npu_hex_buffer **out, npu_error *err) {
-    const npu_hex_driver *d = s->driver;
+    const char *doing;
     *out = NULL;
     if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
     if (!bytes || bytes > s->hw.max_buffer_bytes)
@@ -27,23 +41,17 @@ npu_status npu_hex_buffer_alloc(npu_hex_session *s, uint64_t bytes, bool pinned,
     bytes = (bytes + 4095) & ~4095ull;
     npu_hex_buffer *b = calloc(1, sizeof *b);
     if (!b) return npu_fail(err, NPU_NO_MEMORY, "hexagon.buffer", "out of memory");
-    b->data = d->rpcmem_alloc2 ? d->rpcmem_alloc2(RPCMEM_HEAP_ID_SYSTEM, RPCMEM_DEFAULT_FLAGS, (size_t)bytes)
-                               : d->rpcmem_alloc(RPCMEM_HEAP_ID_SYSTEM, RPCMEM_DEFAULT_FLAGS, (int)bytes);
-    b->fd = b->data ? d->rpcmem_to_fd(b->data) : -1;
-    if (b->fd < 0) {
-        npu_fail(err, NPU_NO_MEMORY, "hexagon.rpcmem", "no shared memory for a buffer of %llu bytes",
-                 (unsigned long long)bytes);
-        if (b->data) d->rpcmem_free(b->data);
-        free(b);
-        return NPU_NO_MEMORY;
-    }
+    b->fd = -1;
     npu_hex_guard_begin(s->guard);
-    int result = d->fastrpc_mmap(s->domain, b->fd, b->data, 0, (size_t)bytes, FASTRPC_MAP_FD_DELAYED);
+    int result = get_memory(s, b, bytes, &doing);
+    bool has_memory = b->fd >= 0;
+    if (result && b->data) s->driver->rpcmem_free(b->data);
     npu_hex_guard_end(s->guard);
     if (result) {
-        d->rpcmem_free(b->data);
         free(b);
-        return fail_announcing(s, result, "announcing a buffer (fastrpc_mmap)", err);
+        if (has_memory || npu_hex_guard_has_ended(s->guard)) return fail_announcing(s, result, doing, err);
+        return npu_fail(err, NPU_NO_MEMORY, "hexagon.rpcmem", "no shared memory for a buffer of %llu bytes",
+                        (unsigned long long)bytes);
     }
     b->session = s;
     b->bytes = bytes;

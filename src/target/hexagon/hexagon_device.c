@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "target/hexagon/hexagon_guard.h"
 #include "target/hexagon/hexagon_hazard.h"
 #include "wire/message.h"
 #include "wire/trace.h"
@@ -73,7 +74,7 @@ static uint32_t ask(const npu_hex_driver *d, uint32_t attribute) {
     return d->remote_handle_control(DSPRPC_GET_DSP_INFO, &c, sizeof c) ? 0 : c.capability;
 }
 
-npu_status npu_hex_device_hw(const npu_hex_driver *d, npu_hw *hw, npu_error *err) {
+static npu_status ask_all(const npu_hex_driver *d, npu_hw *hw, npu_error *err) {
     const npu_hex_arch *arch;
     NPU_TRY(npu_hex_device_arch(d, NPU_HEX_DOMAIN, &arch, err));
     *hw = npu_hex_hw_of(arch);
@@ -86,6 +87,20 @@ npu_status npu_hex_device_hw(const npu_hex_driver *d, npu_hw *hw, npu_error *err
     if (d->window_bytes && d->window_bytes < hw->window_bytes) hw->window_bytes = d->window_bytes;
     npu_hex_limit_buffers(d, hw);
     return NPU_OK;
+}
+
+npu_status npu_hex_device_hw(const npu_hex_driver *d, npu_hw *hw, npu_error *err) {
+    npu_hex_guard *guard = npu_hex_guard_create(d, NPU_HEX_DOMAIN, 0);
+    if (!guard) return npu_fail(err, NPU_NO_MEMORY, "hexagon.device", "no thread to guard its calls");
+    npu_hex_guard_begin(guard);
+    npu_status status = ask_all(d, hw, err);
+    npu_hex_guard_end(guard);
+    if (npu_hex_guard_has_ended(guard))
+        status = npu_fail(err, NPU_TIMEOUT, "hexagon.timeout",
+                          "the library did not say what NPU 0 is (remote_handle_control) within %g s",
+                          npu_hex_guard_limit_s(guard));
+    npu_hex_guard_free(guard);
+    return status;
 }
 
 void npu_hex_limit_buffers(const npu_hex_driver *d, npu_hw *hw) {

@@ -10,7 +10,7 @@
 
 struct npu_hex_guard {
     const npu_hex_driver *driver;
-    int domain;
+    atomic_int domain;
     uint64_t limit_us, tick_us;
     unsigned depth;            /* begins without an end: the session's own thread */
     _Atomic uint64_t until_us; /* of what was begun; 0 = nothing */
@@ -40,7 +40,7 @@ static void *guard(void *arg) {
     while (!g->stop) {
         uint64_t until = atomic_load(&g->until_us);
         if (until && until != ended && npu_clock_us() >= until) {
-            struct remote_rpc_process_clean_params kill = {g->domain};
+            struct remote_rpc_process_clean_params kill = {atomic_load(&g->domain)};
             ended = until;
             atomic_store(&g->has_ended, true);
             pthread_mutex_unlock(&g->mutex);
@@ -59,7 +59,7 @@ npu_hex_guard *npu_hex_guard_create(const npu_hex_driver *driver, int domain, ui
     if (!g) return NULL;
     uint64_t least = NPU_HEX_CALL_LEAST_S * 1000000ull;
     g->driver = driver;
-    g->domain = domain;
+    atomic_init(&g->domain, domain);
     g->limit_us = timeout_us > least ? timeout_us : least;
     g->tick_us = timeout_us / TICKS;
     if (g->tick_us < TICK_LEAST_US) g->tick_us = TICK_LEAST_US;
@@ -74,6 +74,10 @@ npu_hex_guard *npu_hex_guard_create(const npu_hex_driver *driver, int domain, ui
     pthread_mutex_destroy(&g->mutex);
     free(g);
     return NULL;
+}
+
+void npu_hex_guard_set_domain(npu_hex_guard *g, int domain) {
+    atomic_store(&g->domain, domain);
 }
 
 void npu_hex_guard_begin_within(npu_hex_guard *g, uint64_t us) {

@@ -17,6 +17,8 @@ enum { NPU_HEX_CALL_LEAST_S = 20 };
 
 /* A guard of |domain|, with its thread. NULL: no memory or no thread. The driver must outlive it. */
 npu_hex_guard *npu_hex_guard_create(const npu_hex_driver *driver, int domain, uint64_t timeout_us);
+/* Once it is known which process it is: asking for that is watched too. */
+void npu_hex_guard_set_domain(npu_hex_guard *guard, int domain);
 /* Between begin and end the clock runs, by the outermost begin: of a call without a limit, or of one whose library has
  * to come back within |us|, a second at least. The session's own thread; |guard| may be NULL. */
 void npu_hex_guard_begin(npu_hex_guard *guard);

@@ -73,8 +73,6 @@ npu_status npu_hex_session_lost(const npu_hex_session *s) {
 static npu_status find_domain(npu_hex_session *s, npu_error *err) {
     char domain[] = "cdsp1", session[] = "npu";
     uint32_t length = s->place.npu ? 5 : 4;
-    s->domain = NPU_HEX_DOMAIN + s->place.npu;
-    snprintf(s->name, sizeof s->name, "NPU %u:%u", s->place.npu & 7u, s->place.session & 7u);
     if (!s->place.npu && !s->place.session) return NPU_OK;
     domain[length] = 0;
     int result;
@@ -147,9 +145,11 @@ static npu_status read_hwinfo(npu_hex_session *s, npu_error *err) {
     return NPU_OK;
 }
 
-/* Up to the first packet, once the domain is known. */
+/* Up to the first packet. */
 static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     const npu_hex_arch *arch;
+    NPU_TRY(find_domain(s, err));
+    npu_hex_guard_set_domain(s->guard, s->domain);
     NPU_TRY(npu_hex_device_arch(s->driver, (uint32_t)(NPU_HEX_DOMAIN + s->place.npu), &arch, err));
     s->hw = npu_hex_hw_of(arch);
     npu_hex_limit_buffers(s->driver, &s->hw);
@@ -167,7 +167,8 @@ static npu_status create(const npu_hex_driver *driver, const npu_target_params *
     s->place = place;
     s->logger = params->logger;
     s->timeout_us = (uint64_t)((params->timeout_s > 0 ? params->timeout_s : driver->timeout_s) * 1e6);
-    NPU_TRY(find_domain(s, err));
+    s->domain = (int)(NPU_HEX_DOMAIN + place.npu);
+    snprintf(s->name, sizeof s->name, "NPU %u:%u", place.npu & 7u, place.session & 7u);
     s->guard = npu_hex_guard_create(driver, s->domain, s->timeout_us);
     return s->guard ? NPU_OK : npu_fail(err, NPU_NO_MEMORY, "hexagon.session", "no thread to guard its calls");
 }
@@ -223,17 +224,22 @@ void npu__hex_lose(npu_hex_session *s, npu_status status) {
     struct remote_rpc_process_clean_params kill = {s->domain};
     s->lost = status;
     /* Where the kernel can't do this, closing the handle has to be enough. */
-    if (s->open) s->driver->remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &kill, sizeof kill);
+    if (!s->open) return;
+    npu_hex_guard_begin(s->guard);
+    s->driver->remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &kill, sizeof kill);
+    npu_hex_guard_end(s->guard);
 }
 
 /* Gives up the process, which has ended by then when the session is lost; its buffers stay. */
 static void end_process(npu_hex_session *s) {
+    npu_hex_guard_begin(s->guard);
     if (s->open) s->driver->remote_handle64_close(s->handle);
     if (s->queue) s->driver->dspqueue_close(s->queue); /* lost: only now can nobody have it any more */
     if (s->reserved) {
         struct remote_rpc_session_close close = {s->domain};
         s->driver->remote_session_control(FASTRPC_SESSION_CLOSE, &close, sizeof close);
     }
+    npu_hex_guard_end(s->guard);
     s->open = s->reserved = false;
     s->queue = NULL;
 }

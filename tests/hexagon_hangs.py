@@ -1,0 +1,72 @@
+"""No call of the vendor's library holds npu for ever: each row of hexagon_symbols.def hangs at its first calls, in one process
+and in those of two devices, and npu ends by itself, either with the right bytes (a call that only gives back) or with one line
+and exit code 5.
+
+  python tests/hexagon_hangs.py
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from npu_test import FULL, NPU, SOURCE, shared
+
+MODEL = shared("refs/a/type-q4_0/model.gguf")
+RUN = ["logits", "-m", str(MODEL), "--ids", "1,2", "--no-cache", "--npu-target", "hexagon", "--driver", "sim", "--timeout", "2"]
+TWO = ["--emu", "sessions=2", "--npu-devices", "0:0,0:1"]
+PROBE = ["devices", "--npu-target", "hexagon", "--driver", "sim"]
+SECONDS = 100  # 20 for the call, as much again where closing meets a second one, and a busy machine
+AT_ONCE = 16  # they sleep
+UNUSED = {"rpcmem_alloc": "the emulated library has rpcmem_alloc2"}
+
+
+def run(words, folder, name):
+    out = folder / name
+    words = [*words, "-o", str(out)] if words[0] == "logits" else words
+    done = subprocess.run([NPU, *words], capture_output=True, timeout=SECONDS, text=True)
+    return done, out.read_bytes() if out.exists() else None
+
+
+def hang(case, folder, want):
+    """What is wrong, or None; and whether the call was met."""
+    words, rule = case
+    fault = f"fault={rule}=hang"
+    name = re.sub(r"\W", "_", rule) + str(len(words))
+    try:
+        done, got = run([*words, "--emu", fault], folder, name)
+    except subprocess.TimeoutExpired:
+        return f"{fault}: does not end: {' '.join(words)}", True
+    errors = [line for line in done.stderr.splitlines() if "npu: error:" in line]
+    met = "nothing met" not in done.stderr
+    if done.returncode == 0 and not errors and (words[0] != "logits" or got == want):
+        return None, met
+    if done.returncode == 5 and len(errors) == 1 and "[hexagon." in errors[0] and got is None and met:
+        return None, met
+    return f"{fault}: exit code {done.returncode}: {' '.join(words)}: {done.stderr[-500:]}", met
+
+
+def main():
+    table = (SOURCE / "src/target/hexagon/hexagon_symbols.def").read_text()
+    symbols = re.findall(r"^HEX_SYMBOL\([^,]+, (\w+),", table, re.M)
+    assert len(symbols) == table.count("\nHEX_SYMBOL(") > 10
+    numbers = range(1, 8 if FULL else 3)
+    cases = [(RUN, f"{s}@{n}") for s in symbols for n in numbers] + [(RUN + TWO, f"{s}@1") for s in symbols]
+    cases += [(PROBE, "remote_handle_control@1")]
+    with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        folder = pathlib.Path(name)
+        os.environ["XDG_CACHE_HOME"] = name
+        _, want = run(RUN, folder, "want")
+        assert want
+        results = list(pool.map(lambda case: hang(case, folder, want), cases))
+    wrong = [what for what, _ in results if what]
+    met = {rule.split("@")[0] for (_, rule), (_, is_met) in zip(cases, results) if is_met}
+    wrong += [f"{s}: not met by any case" for s in symbols if s not in met and s not in UNUSED]
+    print("\n".join(wrong), f"{len(cases)} hangs of {len(met)} calls, {len(wrong)} wrong", sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
