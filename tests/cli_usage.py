@@ -3,6 +3,7 @@ range, for what only an NPU heeds, for files that are not there and for what is 
 
   python tests/cli_usage.py
 """
+import itertools
 import pathlib
 import platform
 import tempfile
@@ -90,6 +91,9 @@ def usage():
         expect(2, "bench", "--repack", *flag, says="has no effect with --repack")
     expect(2, "bench", "--repack", "--npu-target", "hexagon", "--driver", "sim", says="--driver has no effect with --repack")
     expect(2, "bench", "--repack", "--ops", "gemv", says="contradict")
+    for flag, value in itertools.product(("--temp", "--top-p", "--timeout", "--top-k", "--ctx", "--seed"),
+                                         ("0x1", "0X1p0", " 1", "\t1", "+1", "1 ", "nan", "inf", "", "1d")):
+        expect(2, "run", "-m", MODEL, flag, value, says=f"{flag}: '{value}' is not a ")
     expect(2, *logits, "--prefill-rows", "4097", says="--prefill-rows: '4097' is not a whole number from 1 to 4096")
     expect(0, *logits, "--prefill-rows", "4096")
 

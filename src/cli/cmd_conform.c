@@ -7,14 +7,26 @@
 #include "cli/profile.h"
 #include "conform/conform.h"
 
+/* The command that runs this case alone, on the same target and device. */
+static void print_repeat(const cli_options *o, const npu_conform_report *r) {
+    static const int own[] = {CLI_OPT_op, CLI_OPT_type, CLI_OPT_cases, CLI_OPT_seed, CLI_OPT_profile, CLI_OPT_verbose};
+    printf("  repeat: npu conform --op %s --type %s --cases 1 --seed %llu", r->op, r->type,
+           (unsigned long long)r->seed);
+    cli_print_given(o, own, sizeof own / sizeof own[0]);
+    putchar('\n');
+}
+
 static void report_case(void *user, const npu_conform_report *r) {
     const cli_options *o = user;
-    if (r->verdict == NPU_CONFORM_FAIL)
-        printf("FAIL %s %s seed %llu (%s): %s\n  repeat: npu conform %s\n", r->op, r->type, (unsigned long long)r->seed,
-               r->shapes, r->why, r->repeat);
-    else if (o->verbose)
-        printf("%s %s %s seed %llu (%s) %s\n", r->verdict == NPU_CONFORM_PASS ? "pass" : "skip", r->op, r->type,
-               (unsigned long long)r->seed, r->shapes, r->why);
+    static const char *const names[] = {[NPU_CONFORM_PASS] = "pass",
+                                        [NPU_CONFORM_FAIL] = "FAIL",
+                                        [NPU_CONFORM_SKIP] = "skip",
+                                        [NPU_CONFORM_REFUSED] = "refused"};
+    bool failed = r->verdict == NPU_CONFORM_FAIL;
+    if (!failed && r->verdict != NPU_CONFORM_REFUSED && !o->verbose) return;
+    printf("%s %s %s seed %llu (%s)%s %s\n", names[r->verdict], r->op, r->type, (unsigned long long)r->seed, r->shapes,
+           failed ? ":" : "", r->why);
+    if (failed) print_repeat(o, r);
 }
 
 static int run_cases(const cli_options *o, npu_target *target, cli_profile *profile) {
@@ -29,10 +41,12 @@ static int run_cases(const cli_options *o, npu_target *target, cli_profile *prof
     npu_conform_totals totals = {0};
     npu_error err = {0};
     if (npu_conform_run(&p, report_case, (void *)o, &totals, &err) != NPU_OK) return cli_fail(&err);
-    printf("%s (%s), seed %lld: %u passed, %u failed, %u skipped\n", target->ops->name, target->caps.device,
+    printf("%s (%s), seed %lld: %u passed, %u failed, %u skipped", target->ops->name, target->caps.device,
            (long long)o->seed, totals.passed, totals.failed, totals.skipped);
+    if (totals.refused) printf(", %u refused", totals.refused);
+    putchar('\n');
     if (profile) cli_profile_print(profile, stderr);
-    return totals.failed ? CLI_EXIT_FAILED : 0;
+    return totals.failed ? CLI_EXIT_FAILED : totals.refused ? CLI_EXIT_REFUSED : CLI_EXIT_OK;
 }
 
 int cli_conform(const cli_options *o) {

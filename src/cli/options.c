@@ -40,11 +40,16 @@ static const struct option *find(const char *arg, size_t len) {
     return NULL;
 }
 
+/* Decimal, as the help says: the C library also takes blanks, a plus sign and hexadecimal. */
+static bool is_plain(const char *value) {
+    return !value[strspn(value, "0123456789-.eE+")] && *value != '+';
+}
+
 static int set_count(const struct option *o, const char *value, int64_t *out) {
     char *end;
     errno = 0;
     long long n = strtoll(value, &end, 10);
-    if (end == value || *end || errno || (double)n < o->min || (double)n > o->max) {
+    if (end == value || *end || !is_plain(value) || errno || (double)n < o->min || (double)n > o->max) {
         /* as a double, INT64_MAX is one more than itself */
         long long max = o->max < (double)INT64_MAX ? (long long)o->max : INT64_MAX;
         return cli_usage("%s: '%s' is not a whole number from %.0f to %lld", o->name, value, o->min, max);
@@ -57,7 +62,7 @@ static int set_number(const struct option *o, const char *value, double *out) {
     char *end;
     errno = 0;
     double n = strtod(value, &end);
-    if (end == value || *end || !isfinite(n) || n < o->min || n > o->max)
+    if (end == value || *end || !is_plain(value) || !isfinite(n) || n < o->min || n > o->max)
         return cli_usage("%s: '%s' is not a number from %g to %g", o->name, value, o->min, o->max);
     *out = n;
     return 0;
@@ -156,6 +161,51 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *ou
 
 const char *cli_option_name(int option) {
     return options[option].name;
+}
+
+/* In single quotes where a shell would make something of it. */
+static void print_word(const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    if (*word && !word[strspn(word, plain)]) {
+        printf(" %s", word);
+        return;
+    }
+    fputs(" '", stdout);
+    for (; *word; word++) fputs(*word == '\'' ? "'\\''" : (char[]){*word, 0}, stdout);
+    putchar('\'');
+}
+
+static void print_given(const struct option *o, const void *field) {
+    const char *const *list = field;
+    switch (o->kind) {
+    case KIND_TEXT:
+    case KIND_WORD:
+        printf(" %s", o->name);
+        print_word(*list);
+        break;
+    case KIND_SWITCH:
+        printf(" %s", o->name);
+        break;
+    case KIND_COUNT:
+        printf(" %s %lld", o->name, (long long)*(const int64_t *)field);
+        break;
+    case KIND_NUMBER:
+        printf(" %s %.17g", o->name, *(const double *)field);
+        break;
+    case KIND_LIST:
+        for (; *list; list++) {
+            printf(" %s", o->name);
+            print_word(*list);
+        }
+    }
+}
+
+void cli_print_given(const cli_options *given, const int *without, size_t n) {
+    for (int i = 0; i < CLI_OPT_LIMIT; i++) {
+        bool left_out = !given->given[i];
+        for (size_t k = 0; k < n; k++) left_out = left_out || without[k] == i;
+        if (!left_out) print_given(&options[i], (const char *)given + options[i].offset);
+    }
 }
 
 void cli_print_help(const cli_command *command) {

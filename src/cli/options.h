@@ -4,6 +4,7 @@
 #define NPU_CLI_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "npu/context.h"
@@ -89,6 +90,9 @@ int cli_check_options(const cli_options *options);
 /* The name of a flag, CLI_OPT_FIELD. */
 const char *cli_option_name(int option);
 bool cli_option_takes(int option, double value); /* whether a number is in the option's range */
+
+/* The flags that were given, but the |n| of |without|, as a shell takes them, each after a blank. */
+void cli_print_given(const cli_options *options, const int *without, size_t n);
 
 void cli_print_help(const cli_command *command);
 

@@ -160,7 +160,7 @@ static npu_status run_three_times(runner *r, npu_case *c, side *got, side *want,
         npu_error problem;
         uint64_t ns, ignored;
         if (run_side(c, got, contents, &batch, &ns, &problem) != NPU_OK) {
-            out->verdict = NPU_CONFORM_FAIL;
+            out->verdict = problem.status == NPU_REFUSED ? NPU_CONFORM_REFUSED : NPU_CONFORM_FAIL;
             snprintf(out->why, sizeof out->why, "run %d: %.200s: %.40s", run + 1, problem.text, problem.code);
             return NPU_OK;
         }
@@ -243,14 +243,14 @@ static npu_status one(runner *r, const npu_case_row *row, uint32_t type, uint64_
     c.step = npu_case_below(&c, 2);
     row->generate(&c);
     NPU_TRY(run_case(r, &c, &out, err));
-    char shapes[512], repeat[128];
+    char shapes[512];
     describe(&c, shapes, sizeof shapes);
-    snprintf(repeat, sizeof repeat, "--op %s --type %s --cases 1 --seed %llu", info->name, type_name(type),
-             (unsigned long long)seed);
-    *(out.verdict == NPU_CONFORM_PASS   ? &r->totals->passed
-      : out.verdict == NPU_CONFORM_FAIL ? &r->totals->failed
-                                        : &r->totals->skipped) += 1;
-    npu_conform_report report = {out.verdict, info->name, type_name(type), seed, shapes, out.why, repeat, out.nmse};
+    uint32_t *const totals[] = {[NPU_CONFORM_PASS] = &r->totals->passed,
+                                [NPU_CONFORM_FAIL] = &r->totals->failed,
+                                [NPU_CONFORM_SKIP] = &r->totals->skipped,
+                                [NPU_CONFORM_REFUSED] = &r->totals->refused};
+    ++*totals[out.verdict];
+    npu_conform_report report = {out.verdict, info->name, type_name(type), seed, shapes, out.why, out.nmse};
     if (r->report) r->report(r->user, &report);
     return NPU_OK;
 }

@@ -23,23 +23,30 @@ typedef struct npu_conform_params {
     npu_status (*go_on)(npu_error *err); /* asked before each case; what is not OK ends the run; NULL = always OK */
 } npu_conform_params;
 
-typedef enum npu_conform_verdict { NPU_CONFORM_PASS, NPU_CONFORM_FAIL, NPU_CONFORM_SKIP } npu_conform_verdict;
+/* SKIP: the target says beforehand that it does not take the op; REFUSED: it took it, and the device that is there has
+ * not the room (mappings, address space). */
+typedef enum npu_conform_verdict {
+    NPU_CONFORM_PASS,
+    NPU_CONFORM_FAIL,
+    NPU_CONFORM_SKIP,
+    NPU_CONFORM_REFUSED
+} npu_conform_verdict;
 
-/* One case. Strings live until the callback returns. */
+/* One case; |op|, |type|, one case and |seed|, on an equal target, repeat it. Strings live until the callback returns.
+ */
 typedef struct npu_conform_report {
     npu_conform_verdict verdict;
     const char *op, *type;
     uint64_t seed;      /* of this case */
     const char *shapes; /* operands as text */
-    const char *why;    /* SKIP: what the target says; FAIL: what differs; empty for PASS */
-    const char *repeat; /* the options that run this case alone */
+    const char *why;    /* SKIP, REFUSED: what the target says; FAIL: what differs; empty for PASS */
     double nmse;        /* largest of the three runs; 0 for equal bytes */
 } npu_conform_report;
 
 typedef void npu_conform_report_fn(void *user, const npu_conform_report *report);
 
 typedef struct npu_conform_totals {
-    uint32_t passed, failed, skipped;
+    uint32_t passed, failed, skipped, refused;
 } npu_conform_totals;
 
 /* Runs the cases and calls |report| (may be NULL) after each. OK also when cases failed: see |totals|. INVALID: no such

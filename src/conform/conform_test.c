@@ -17,7 +17,7 @@ enum { CASES = 600, EXACT_CASES = 200, SEED = 20260 };
 static void print_failure(void *user, const npu_conform_report *r) {
     (void)user;
     if (r->verdict != NPU_CONFORM_FAIL) return;
-    print_message("%s\n    %s\n    %s\n", r->repeat, r->shapes, r->why);
+    print_message("%s %s seed %llu\n    %s\n    %s\n", r->op, r->type, (unsigned long long)r->seed, r->shapes, r->why);
 }
 
 static npu_target *open_host(const char *level, npu_mode mode, unsigned n_threads) {
