@@ -118,6 +118,11 @@ def json_answers():
         cut = ["run", "-m", MODEL, "--raw", "-p", "x", "--json-mode", "-n", "1"]
         assert json.loads(expect(0, *cut, "--json"))["cut"]
         expect(0, *cut, says="the JSON is cut off: --max-tokens reached")
+        for kind in ('"minimum": 9007199254740992', '"minimum": 0'):  # not whole; whole, and more digits could come
+            schema.write_text('{"type": "integer", %s}' % kind)
+            number = ["run", "-m", MODEL, "--raw", "-p", "x", "-n", "1", "-q", "--json-schema", schema]
+            expect(0, *number, says="the JSON is cut off: --max-tokens reached")
+            assert json.loads(expect(0, *number, "--json"))["cut"]
         expect(2, *cut, "--json-schema", schema, says="--json-mode and --json-schema contradict")
         schema.write_text('{"type": "string", "pattern": "a"}')
         expect(3, "run", "-m", MODEL, "-p", "x", "--json-schema", schema, says='keyword "pattern" is not supported')

@@ -136,7 +136,8 @@ NPU_API npu_status npu_context_reset(npu_context *context, npu_error *err);
 /* What was done since the context was opened (npu/profile.h). */
 NPU_API void npu_context_counters(const npu_context *context, npu_counters *out);
 
-/* With a trace_path: ends the file, which is not complete before. IO when it could not be written. */
+/* With a trace_path: ends the file, which is not complete before. IO when it could not be written whole: it is removed.
+ */
 typedef struct npu_trace_report {
     uint64_t spans;
     uint64_t dropped; /* spans that are missing because the device had no room for them */

@@ -153,7 +153,7 @@ npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_f
     }
     f->decode_s = cli_now() - prefilled;
     if (f->steps) f->remapped_bytes = (double)(mapped_bytes(g) - mapped) / f->steps;
-    f->cut = g->grammar && (!npu_grammar_is_complete(g->grammar) || f->end == CLI_END_STOP);
+    f->cut = g->grammar && f->end != CLI_END_OF_TEXT; /* one that is whole may have had more to come: "10" of "100" */
     const char *text;
     size_t len;
     npu_detokenizer_finish(g->detokenizer, &text, &len);

@@ -42,7 +42,7 @@ typedef struct cli_figures {
     uint32_t prompt_tokens, tokens;
     uint32_t steps;  /* of decoding: the first token of an answer takes none, its logits are the prompt's */
     uint32_t reused; /* of the prompt: what was in the context already */
-    bool cut;        /* the grammar's text is not whole */
+    bool cut;        /* the grammar's text is not whole, or could have gone on */
     double prefill_s, decode_s;
     double remapped_bytes; /* that the NPU mapped a decoding step: what the prompt's steps mapped had gone again */
 } cli_figures;

@@ -100,6 +100,8 @@ int cli_output_open(const char *path, cli_output *out) {
     *out = (cli_output){.path = path};
     open_part(out);
     if (!out->file) out->file = fopen(path, "wb");
+    npu_error err = {0};
+    if (!out->file && cli_go_on(&err) != NPU_OK) return cli_fail(&err); /* a pipe without a reader */
     if (!out->file) return cli_error("%s: %s", path, strerror(errno));
     unfinished = out->part ? out->part : path;
     return 0;

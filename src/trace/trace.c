@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -65,6 +67,8 @@ static void close_kept(npu_trace *t) {
 npu_status npu_trace_start(npu_trace *t, npu_error *err) {
     if (t->started || !t->file) return NPU_OK;
     FILE *file = fopen(t->path, "wb");
+    if (!file && errno == EINTR) /* a pipe without a reader */
+        return npu_fail(err, NPU_CANCELLED, "trace.open", "cancelled while %s was opened", t->path);
     if (!file) return npu_fail(err, NPU_IO, "trace.open", "%s can't be written: %s", t->path, strerror(errno));
     if (fflush(t->file) != 0) {
         fclose(file);
@@ -86,6 +90,8 @@ npu_status npu_trace_end_file(npu_trace *t, uint64_t *spans, uint64_t *dropped, 
     if (fclose(t->file) != 0 && !t->why) t->why = errno;
     t->file = NULL;
     if (!t->why) return NPU_OK;
+    struct stat st;
+    if (lstat(t->path, &st) == 0 && S_ISREG(st.st_mode)) unlink(t->path);
     return npu_fail(err, NPU_IO, "trace.write", "%s could not be written whole: %s", t->path, strerror(t->why));
 }
 

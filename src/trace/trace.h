@@ -30,11 +30,12 @@ typedef struct npu_trace_span {
 npu_status npu_trace_create(const char *path, npu_trace **out, npu_error *err);
 
 /* Opens the file, in place of one of that name: when nothing can be refused any more. Later calls do nothing. IO when
- * it can't be written: nothing is lost, the call may be repeated. */
+ * it can't be written, CANCELLED when a signal ended the wait for a pipe's reader: nothing is lost, the call may be
+ * repeated. */
 npu_status npu_trace_start(npu_trace *trace, npu_error *err);
 
 /* Ends the file, if there is one; what comes later goes nowhere. |*spans| and |*dropped|: what the file holds, and what
- * is missing. IO: it could not be written whole. */
+ * is missing. IO: it could not be written whole; a file, unlike a pipe or a device, is removed then. */
 npu_status npu_trace_end_file(npu_trace *trace, uint64_t *spans, uint64_t *dropped, npu_error *err);
 void npu_trace_free(npu_trace *trace); /* NULL is fine */
 

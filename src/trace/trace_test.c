@@ -5,10 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -74,6 +77,53 @@ static void nothing_is_opened_before_the_start(void **state) {
     npu_trace_free(t);
 }
 
+/* A file that is not whole is not there: a disk takes only so much. */
+static void a_part_is_removed(void **state) {
+    (void)state;
+    npu_trace *t;
+    npu_error err = {0};
+    uint64_t spans, dropped;
+    char path[] = "/tmp/npu-trace-XXXXXX";
+    struct rlimit before, small;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && close(fd) == 0 && !getrlimit(RLIMIT_FSIZE, &before));
+    small = (struct rlimit){8192, before.rlim_max};
+    assert_int_equal(npu_trace_create(path, &t, &err), NPU_OK);
+    for (int i = 0; i < 1000; i++) npu_trace_track(t, npu_trace_group(t, "a group"), "a track");
+    signal(SIGXFSZ, SIG_IGN);
+    assert_true(!setrlimit(RLIMIT_FSIZE, &small));
+    assert_int_equal(npu_trace_start(t, &err), NPU_OK);
+    assert_int_equal(npu_trace_end_file(t, &spans, &dropped, &err), NPU_IO);
+    assert_true(!setrlimit(RLIMIT_FSIZE, &before));
+    assert_string_equal(err.code, "trace.write");
+    assert_int_equal(size_of(path), -1);
+    npu_trace_free(t);
+}
+
+static void on_alarm(int number) {
+    (void)number;
+}
+
+static void a_wait_for_a_reader_can_be_ended(void **state) {
+    (void)state;
+    npu_trace *t;
+    npu_error err = {0};
+    char folder[] = "/tmp/npu-trace-XXXXXX", path[64];
+    struct sigaction action = {.sa_handler = on_alarm};
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_true(!mkfifo(path, 0600) && !sigaction(SIGALRM, &action, NULL));
+    assert_int_equal(npu_trace_create(path, &t, &err), NPU_OK);
+    const struct itimerval again = {{0, 50000}, {0, 50000}}, never = {0}; /* the first may come before the wait */
+    setitimer(ITIMER_REAL, &again, NULL);
+    assert_int_equal(npu_trace_start(t, &err), NPU_CANCELLED);
+    setitimer(ITIMER_REAL, &never, NULL);
+    assert_string_equal(err.code, "trace.open");
+    npu_trace_free(t);
+    unlink(path);
+    rmdir(folder);
+}
+
 static void texts_have_numbers(void **state) {
     (void)state;
     npu_intern *table = calloc(1, sizeof *table);
@@ -124,6 +174,9 @@ static void long_texts_fit_or_not(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_reason_is_that_of_the_write),
                                        cmocka_unit_test(nothing_is_opened_before_the_start),
-                                       cmocka_unit_test(texts_have_numbers), cmocka_unit_test(long_texts_fit_or_not)};
+                                       cmocka_unit_test(a_part_is_removed),
+                                       cmocka_unit_test(a_wait_for_a_reader_can_be_ended),
+                                       cmocka_unit_test(texts_have_numbers),
+                                       cmocka_unit_test(long_texts_fit_or_not)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
