@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import select
 import struct
 import subprocess
@@ -15,7 +16,7 @@ import termios
 import time
 
 from cli_expect import CASE, MODEL, expect, finish
-from npu_test import NPU
+from npu_test import NPU, SOURCE
 
 SHORT = str(pathlib.Path(__file__).parent / "cli.cmake")  # a text of a few tokens
 
@@ -36,6 +37,11 @@ def prints():
     expect(0, "--version", out="npu ")
     expect(0, "--help", out="npu run")
     overview = expect(0, "--help").decode().splitlines()
+    codes = [line.strip() for line in overview if re.match(r"  \d ", line)]
+    assert len(codes) == 7 and ", ".join(codes) in " ".join((SOURCE / "README.md").read_text().split()), codes
+    memory = ("logits", "-m", MODEL, "--ids", "1", "-o", "/dev/null", "--ctx", "2147483647")
+    expect(1, *memory, says="[context.memory]")  # the host's, whatever computes
+    expect(1, *memory, "--npu-target", "hexagon", "--driver", "sim", says="[context.memory]")
     assert len({line.index(word) for line in overview for word in ("answer or", "measure pre", "what a model", "prove that")
                 if word in line}) == 1, overview
     if not any(row["usable"] for row in json.loads(expect(0, "devices", "--json")) if row["target"] != "host"):

@@ -15,13 +15,8 @@
 enum { CLI_MIB = 1 << 20 }; /* sizes of memory and files are printed in MiB, rates in powers of ten */
 
 enum {
-    CLI_EXIT_OK = 0,
-    CLI_EXIT_FAILED = 1,
-    CLI_EXIT_USAGE = 2,
-    CLI_EXIT_REFUSED = 3,
-    CLI_EXIT_NO_DEVICE = 4,
-    CLI_EXIT_DEVICE_FAILED = 5,
-    CLI_EXIT_CANCELLED = 6,
+#define CLI_EXIT(NAME, value, text) CLI_EXIT_##NAME = (value),
+#include "cli/exit.def"
 };
 
 /* Print "npu: error: TEXT" to stderr and return CLI_EXIT_USAGE or CLI_EXIT_FAILED. */

@@ -63,9 +63,10 @@ static void print_overview(FILE *out) {
         snprintf(left, sizeof left, "%s %.*s", commands[i].name, must, commands[i].operands);
         fprintf(out, "  npu %-26s %s\n", left, commands[i].summary);
     }
-    fprintf(out, "\nnpu COMMAND --help lists a command's flags. Exit codes: 0 done, 1 failed, 2 usage, 3 refused "
-                 "(file, plan, target),\n"
-                 "4 no device, 5 device failed, 6 cancelled; npu gate: 16 + the gates that failed.\n");
+    fprintf(out, "\nnpu COMMAND --help lists a command's flags. Exit codes:\n");
+#define CLI_EXIT(NAME, value, text) fprintf(out, "  %d %s\n", value, text);
+#include "cli/exit.def"
+    fprintf(out, "npu gate: 16 + the gates that failed.\n");
 }
 
 /* A standard stream that the caller closed must not become the number of a file that is opened later: then a result
