@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "target/hexagon/hexagon_guard.h"
+#include "target/hexagon/hexagon_watch.h"
 #include "target/hexagon/hexagon_session.h"
 #include "target/target.h"
 #include "wire/format.h"

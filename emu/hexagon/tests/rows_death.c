@@ -67,7 +67,7 @@ static void killed_while_blocked(void) {
     pthread_t thread;
     uint32_t words[2];
     watched_statuses[FASTRPC_USER_PD_FORCE_KILL] = 0;
-    pthread_create(&thread, NULL, watched_kill, NULL);
+    pthread_create(&thread, NULL, watched_killer, NULL);
     EQUAL(kit_receive(&q, words, DSPQUEUE_TIMEOUT_NONE), AEE_EINTERRUPTED);
     pthread_join(thread, NULL);
     EQUAL(watched_wait(&watched_statuses[FASTRPC_USER_PD_FORCE_KILL], 1), 1);
@@ -86,7 +86,7 @@ static void killed_while_writing(void) {
     for (int i = 0; i < 100000 && !full; i++)
         full = lib.dspqueue_write_noblock(q.queue, 0, 0, NULL, sizeof words, (uint8_t *)words);
     EQUAL(full, AEE_EWOULDBLOCK);
-    pthread_create(&thread, NULL, watched_kill, NULL);
+    pthread_create(&thread, NULL, watched_killer, NULL);
     EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 0), AEE_EINTERRUPTED);
     pthread_join(thread, NULL);
     kit_set("fault", "off");
@@ -105,7 +105,7 @@ static void killed_in_invoke(void) {
     pthread_t thread;
     struct probe_in in = {.value = KIT_PATIENCE_US};
     unsigned long long before = watched_count("invokes");
-    pthread_create(&thread, NULL, watched_kill, &before);
+    pthread_create(&thread, NULL, watched_killer, &before);
     EQUAL(kit_call(q.handle, PROBE_SLEEP, &in, NULL), (int)0x8000040Du);
     pthread_join(thread, NULL);
     watched_ended(&q, AEE_ENOSUCH);

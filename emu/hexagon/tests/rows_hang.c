@@ -25,7 +25,7 @@ static void faults_in_queue(void) {
     watched_until("faults_met", 0);
     kit_set("fault", "off");
     EQUAL(kit_receive(&q, words, 50000), AEE_EEXPIRED); // hung for good
-    watched_kill(NULL);
+    watched_kill();
     watched_ended(&q, AEE_ENOSUCH);
 }
 
@@ -102,12 +102,12 @@ static void frozen(void) {
     while (kit_state(pid) != 'T') usleep(1000);
     EQUAL(kit_send(&q, PROBE_PACKET_ECHO, 2), 0);
     EQUAL(kit_receive(&q, words, 50000), AEE_EEXPIRED);
-    watched_kill(NULL);
+    watched_kill();
     watched_ended(&q, AEE_ENOSUCH);
 }
 
-const struct row kit_rows_hang[] = {{"death: faults at the n-th packet, hang", faults_in_queue},
-                                    {"death: by the watchdog", watchdog},
-                                    {"death: a starved process does not hang", starved},
-                                    {"death: a frozen process", frozen},
+const struct row kit_rows_hang[] = {{"hang: at the n-th packet, and faults", faults_in_queue},
+                                    {"hang: by the watchdog", watchdog},
+                                    {"hang: a starved process does not hang", starved},
+                                    {"hang: a frozen process", frozen},
                                     {0}};

@@ -70,12 +70,16 @@ void watched_until(const char *name, unsigned long long more_than) {
     CHECK(watched_count(name) > more_than);
 }
 
-void *watched_kill(void *data) {
+void watched_kill(void) {
     struct remote_rpc_process_clean_params p = {CDSP};
+    usleep(100000);
+    lib.remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &p, sizeof p);
+}
+
+void *watched_killer(void *data) {
     for (unsigned i = 0; data && i < KIT_PATIENCE_US / 5000 && watched_count("invokes") <= *(unsigned long long *)data;
          i++)
         usleep(5000);
-    usleep(100000);
-    lib.remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &p, sizeof p);
+    watched_kill();
     return NULL;
 }

@@ -18,8 +18,9 @@ void watched_ended(struct kit_queue *q, int code);
 // A number that the emulator counts, of the first session; and waiting until it is |more_than| that.
 unsigned long long watched_count(const char *name);
 void watched_until(const char *name, unsigned long long more_than);
-// A thread's function: ends the process, once there were more than *|data| invocations when that is given; what waits
-// has had some time to begin.
-void *watched_kill(void *data);
+// Ends the process; what waits has had some time to begin. The other one is a thread's function: it does so once there
+// were more than *|data| invocations, when that is given.
+void watched_kill(void);
+void *watched_killer(void *data);
 
 #endif

@@ -10,21 +10,21 @@ static int get_memory(npu_hex_session *s, npu_hex_buffer *b, uint64_t bytes, con
     *doing = d->rpcmem_alloc2 ? "allocating a buffer (rpcmem_alloc2)" : "allocating a buffer (rpcmem_alloc)";
     b->data = d->rpcmem_alloc2 ? d->rpcmem_alloc2(RPCMEM_HEAP_ID_SYSTEM, RPCMEM_DEFAULT_FLAGS, (size_t)bytes)
                                : d->rpcmem_alloc(RPCMEM_HEAP_ID_SYSTEM, RPCMEM_DEFAULT_FLAGS, (int)bytes);
-    if (!b->data || npu_hex_guard_has_ended(s->guard)) return AEE_ENOMEMORY;
+    if (!b->data || npu_hex_watch_has_ended(s->watch)) return AEE_ENOMEMORY;
     *doing = "asking for a buffer's descriptor (rpcmem_to_fd)";
     b->fd = d->rpcmem_to_fd(b->data);
-    if (b->fd < 0 || npu_hex_guard_has_ended(s->guard)) return AEE_ENOMEMORY;
+    if (b->fd < 0 || npu_hex_watch_has_ended(s->watch)) return AEE_ENOMEMORY;
     *doing = "announcing a buffer (fastrpc_mmap)";
     return d->fastrpc_mmap(s->domain, b->fd, b->data, 0, (size_t)bytes, FASTRPC_MAP_FD_DELAYED);
 }
 
 static npu_status fail_announcing(npu_hex_session *s, int result, const char *doing, npu_error *err) {
     npu_status status = npu_hex_status(result);
-    if (npu_hex_guard_has_ended(s->guard)) {
+    if (npu_hex_watch_has_ended(s->watch)) {
         npu__hex_lose(s, NPU_TIMEOUT);
         return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout",
                         "%s: %s took longer than %g s (--timeout, but %d s at least), and its process was ended",
-                        s->name, doing, npu_hex_guard_limit_s(s->guard), NPU_HEX_CALL_LEAST_S);
+                        s->name, doing, npu_hex_watch_limit_s(s->watch), NPU_HEX_CALL_LEAST_S);
     }
     if (status == NPU_DEVICE_LOST) npu__hex_lose(s, status);
     return npu_fail(err, status, s->lost ? "hexagon.lost" : "hexagon.announce", "%s: %s: %s (0x%x)", s->name, doing,
@@ -42,14 +42,14 @@ npu_status npu_hex_buffer_alloc(npu_hex_session *s, uint64_t bytes, bool pinned,
     npu_hex_buffer *b = calloc(1, sizeof *b);
     if (!b) return npu_fail(err, NPU_NO_MEMORY, "hexagon.buffer", "out of memory");
     b->fd = -1;
-    npu_hex_guard_begin(s->guard);
+    npu_hex_watch_begin(s->watch);
     int result = get_memory(s, b, bytes, &doing);
     bool has_memory = b->fd >= 0;
     if (result && b->data) s->driver->rpcmem_free(b->data);
-    npu_hex_guard_end(s->guard);
+    npu_hex_watch_end(s->watch);
     if (result) {
         free(b);
-        if (has_memory || npu_hex_guard_has_ended(s->guard)) return fail_announcing(s, result, doing, err);
+        if (has_memory || npu_hex_watch_has_ended(s->watch)) return fail_announcing(s, result, doing, err);
         return npu_fail(err, NPU_NO_MEMORY, "hexagon.rpcmem", "no shared memory for a buffer of %llu bytes",
                         (unsigned long long)bytes);
     }
@@ -68,9 +68,9 @@ npu_status npu_hex_buffer_share(npu_hex_buffer *b, npu_hex_session *with, npu_er
     for (uint32_t i = 0; i < b->n_others; i++)
         if (b->others[i] == with) return NPU_OK;
     if (with->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", with->name);
-    npu_hex_guard_begin(with->guard);
+    npu_hex_watch_begin(with->watch);
     int result = with->driver->fastrpc_mmap(with->domain, b->fd, b->data, 0, (size_t)b->bytes, FASTRPC_MAP_FD_DELAYED);
-    npu_hex_guard_end(with->guard);
+    npu_hex_watch_end(with->watch);
     if (result) return fail_announcing(with, result, "announcing a shared buffer (fastrpc_mmap)", err);
     b->others[b->n_others++] = with;
     return NPU_OK;
@@ -105,9 +105,9 @@ static void drop_buffer(npu_hex_session *s, npu_hex_buffer *b) {
     release(s, b);
 }
 
-static void guard_all(npu_hex_session *s, npu_hex_session *const *others, uint32_t n, void (*what)(npu_hex_guard *)) {
-    what(s->guard);
-    for (uint32_t i = 0; i < n; i++) what(others[i]->guard);
+static void watch_all(npu_hex_session *s, npu_hex_session *const *others, uint32_t n, void (*what)(npu_hex_watch *)) {
+    what(s->watch);
+    for (uint32_t i = 0; i < n; i++) what(others[i]->watch);
 }
 
 void npu_hex_buffer_free(npu_hex_buffer *b) {
@@ -116,9 +116,9 @@ void npu_hex_buffer_free(npu_hex_buffer *b) {
     uint32_t n = b->n_others;
     s = b->session;
     for (uint32_t i = 0; i < n; i++) others[i] = b->others[i];
-    guard_all(s, others, n, npu_hex_guard_begin);
+    watch_all(s, others, n, npu_hex_watch_begin);
     drop_buffer(s, b);
-    guard_all(s, others, n, npu_hex_guard_end);
+    watch_all(s, others, n, npu_hex_watch_end);
 }
 
 static void release_all(npu_hex_session *s, npu_hex_buffer *first) {

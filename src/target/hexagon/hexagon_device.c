@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "target/hexagon/hexagon_guard.h"
+#include "target/hexagon/hexagon_watch.h"
 #include "target/hexagon/hexagon_hazard.h"
 #include "wire/message.h"
 #include "wire/trace.h"
@@ -90,16 +90,16 @@ static npu_status ask_all(const npu_hex_driver *d, npu_hw *hw, npu_error *err) {
 }
 
 npu_status npu_hex_device_hw(const npu_hex_driver *d, npu_hw *hw, npu_error *err) {
-    npu_hex_guard *guard = npu_hex_guard_create(d, NPU_HEX_DOMAIN, 0);
-    if (!guard) return npu_fail(err, NPU_NO_MEMORY, "hexagon.device", "no thread to guard its calls");
-    npu_hex_guard_begin(guard);
+    npu_hex_watch *watch = npu_hex_watch_create(d, NPU_HEX_DOMAIN, 0);
+    if (!watch) return npu_fail(err, NPU_NO_MEMORY, "hexagon.device", "no thread to watch its calls");
+    npu_hex_watch_begin(watch);
     npu_status status = ask_all(d, hw, err);
-    npu_hex_guard_end(guard);
-    if (npu_hex_guard_has_ended(guard))
+    npu_hex_watch_end(watch);
+    if (npu_hex_watch_has_ended(watch))
         status = npu_fail(err, NPU_TIMEOUT, "hexagon.timeout",
                           "the library did not say what NPU 0 is (remote_handle_control) within %g s",
-                          npu_hex_guard_limit_s(guard));
-    npu_hex_guard_free(guard);
+                          npu_hex_watch_limit_s(watch));
+    npu_hex_watch_free(watch);
     return status;
 }
 

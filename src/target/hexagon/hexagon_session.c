@@ -149,7 +149,7 @@ static npu_status read_hwinfo(npu_hex_session *s, npu_error *err) {
 static npu_status bring_up(npu_hex_session *s, bool traced, npu_error *err) {
     const npu_hex_arch *arch;
     NPU_TRY(find_domain(s, err));
-    npu_hex_guard_set_domain(s->guard, s->domain);
+    npu_hex_watch_set_domain(s->watch, s->domain);
     NPU_TRY(npu_hex_device_arch(s->driver, (uint32_t)(NPU_HEX_DOMAIN + s->place.npu), &arch, err));
     s->hw = npu_hex_hw_of(arch);
     npu_hex_limit_buffers(s->driver, &s->hw);
@@ -169,17 +169,17 @@ static npu_status create(const npu_hex_driver *driver, const npu_target_params *
     s->timeout_us = (uint64_t)((params->timeout_s > 0 ? params->timeout_s : driver->timeout_s) * 1e6);
     s->domain = (int)(NPU_HEX_DOMAIN + place.npu);
     snprintf(s->name, sizeof s->name, "NPU %u:%u", place.npu & 7u, place.session & 7u);
-    s->guard = npu_hex_guard_create(driver, s->domain, s->timeout_us);
-    return s->guard ? NPU_OK : npu_fail(err, NPU_NO_MEMORY, "hexagon.session", "no thread to guard its calls");
+    s->watch = npu_hex_watch_create(driver, s->domain, s->timeout_us);
+    return s->watch ? NPU_OK : npu_fail(err, NPU_NO_MEMORY, "hexagon.session", "no thread to watch its calls");
 }
 
-/* |status| of what was done since npu_hex_guard_begin, unless that took so long that the process was ended. */
-static npu_status guarded(npu_hex_session *s, npu_status status, npu_error *err) {
-    npu_hex_guard_end(s->guard);
-    if (!npu_hex_guard_has_ended(s->guard)) return status;
+/* |status| of what was done since npu_hex_watch_begin, unless that took so long that the process was ended. */
+static npu_status watched(npu_hex_session *s, npu_status status, npu_error *err) {
+    npu_hex_watch_end(s->watch);
+    if (!npu_hex_watch_has_ended(s->watch)) return status;
     return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout",
                     "%s did not get ready within %g s (--timeout, but %d s at least) and was ended", s->name,
-                    npu_hex_guard_limit_s(s->guard), NPU_HEX_CALL_LEAST_S);
+                    npu_hex_watch_limit_s(s->watch), NPU_HEX_CALL_LEAST_S);
 }
 
 /* What is said of opening a session does not name it. */
@@ -199,13 +199,13 @@ npu_status npu_hex_sessions_open(const npu_hex_driver *driver, const npu_target_
         at = i;
         status = create(driver, params, places[i], &out[i], err);
         if (status != NPU_OK) break;
-        npu_hex_guard_begin(out[i]->guard);
-        status = guarded(out[i], bring_up(out[i], params->trace != NULL, err), err);
+        npu_hex_watch_begin(out[i]->watch);
+        status = watched(out[i], bring_up(out[i], params->trace != NULL, err), err);
     }
     for (uint32_t i = 0; i < n && status == NPU_OK; i++) { /* all packets are under way by now */
         at = i;
-        npu_hex_guard_begin(out[i]->guard);
-        status = guarded(out[i], npu__hex_transport_choose(out[i], err), err);
+        npu_hex_watch_begin(out[i]->watch);
+        status = watched(out[i], npu__hex_transport_choose(out[i], err), err);
     }
     if (status == NPU_OK) return NPU_OK;
     if (err) name_session(out[at], err);
@@ -223,23 +223,24 @@ npu_status npu_hex_session_open(const npu_hex_driver *driver, const npu_target_p
 void npu__hex_lose(npu_hex_session *s, npu_status status) {
     struct remote_rpc_process_clean_params kill = {s->domain};
     s->lost = status;
-    /* Where the kernel can't do this, closing the handle has to be enough. */
+    /* Where the kernel can't do this, closing the handle has to be enough. A process that the watch has ended is ended
+     * once more, which does nothing. */
     if (!s->open) return;
-    npu_hex_guard_begin(s->guard);
+    npu_hex_watch_begin(s->watch);
     s->driver->remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &kill, sizeof kill);
-    npu_hex_guard_end(s->guard);
+    npu_hex_watch_end(s->watch);
 }
 
 /* Gives up the process, which has ended by then when the session is lost; its buffers stay. */
 static void end_process(npu_hex_session *s) {
-    npu_hex_guard_begin(s->guard);
+    npu_hex_watch_begin(s->watch);
     if (s->open) s->driver->remote_handle64_close(s->handle);
     if (s->queue) s->driver->dspqueue_close(s->queue); /* lost: only now can nobody have it any more */
     if (s->reserved) {
         struct remote_rpc_session_close close = {s->domain};
         s->driver->remote_session_control(FASTRPC_SESSION_CLOSE, &close, sizeof close);
     }
-    npu_hex_guard_end(s->guard);
+    npu_hex_watch_end(s->watch);
     s->open = s->reserved = false;
     s->queue = NULL;
 }
@@ -247,23 +248,23 @@ static void end_process(npu_hex_session *s) {
 void npu_hex_sessions_close(npu_hex_session *const *sessions, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         if (!sessions[i] || sessions[i]->lost) continue;
-        npu_hex_guard_begin(sessions[i]->guard);
+        npu_hex_watch_begin(sessions[i]->watch);
         npu__hex_transport_end(sessions[i]); /* unmaps its buffers */
-        npu_hex_guard_end(sessions[i]->guard);
+        npu_hex_watch_end(sessions[i]->watch);
     }
     for (uint32_t i = 0; i < n; i++)
         if (sessions[i] && sessions[i]->lost) end_process(sessions[i]);
     /* The lost processes have ended and the others have let go: nobody can write to these any more. */
     for (uint32_t i = 0; i < n; i++)
-        if (sessions[i]) npu_hex_guard_begin(sessions[i]->guard);
+        if (sessions[i]) npu_hex_watch_begin(sessions[i]->watch);
     for (uint32_t i = 0; i < n; i++)
         if (sessions[i]) npu__hex_release_buffers(sessions[i]);
     for (uint32_t i = 0; i < n; i++)
         if (sessions[i]) end_process(sessions[i]);
     for (uint32_t i = 0; i < n; i++) {
         if (!sessions[i]) continue;
-        npu_hex_guard_end(sessions[i]->guard);
-        npu_hex_guard_free(sessions[i]->guard);
+        npu_hex_watch_end(sessions[i]->watch);
+        npu_hex_watch_free(sessions[i]->watch);
         free(sessions[i]);
     }
 }

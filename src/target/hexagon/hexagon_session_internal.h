@@ -3,7 +3,7 @@
 #ifndef NPU_HEXAGON_SESSION_INTERNAL_H
 #define NPU_HEXAGON_SESSION_INTERNAL_H
 
-#include "target/hexagon/hexagon_guard.h"
+#include "target/hexagon/hexagon_watch.h"
 #include "target/hexagon/hexagon_rpc.h"
 #include "target/hexagon/hexagon_session.h"
 
@@ -35,7 +35,7 @@ struct npu_hex_session {
     npu_target_counters counters;
     npu_status lost; /* NPU_OK while alive */
     bool open, started;
-    npu_hex_guard *guard; /* of calls that have no time limit of their own */
+    npu_hex_watch *watch; /* of calls that have no time limit of their own */
 };
 
 /* The session is lost, as |status| says, and its process ended: a library may ask every process before it gives memory

@@ -69,19 +69,28 @@ npu_status npu_hex_give_up(npu_hex_session *s, npu_error *err) {
                     (unsigned long long)s->answered + 1, (double)s->timeout_us / 1e6);
 }
 
-/* Reads one answer. TIMEOUT, which says nothing in |err| while the session is not lost: none came up to |until|. */
-static npu_status read_answer(npu_hex_session *s, uint64_t until, npu_error *err) {
+/* A library may not keep the time that a call of a queue is given; an invoked batch has none. */
+static void watch_queue(npu_hex_session *s) {
+    npu_hex_watch_begin_within(s->watch, NPU_GUARD(DRIVER_QUEUE_WATCH) ? s->timeout_us : UINT64_MAX / 2);
+}
+
+/* Reads one answer; |none|: there was none up to |until|, which is no error here. */
+static npu_status read_answer(npu_hex_session *s, uint64_t until, bool *none, npu_error *err) {
     npu_wire_response a = {0};
+    *none = false;
     uint32_t flags, buffers, bytes = 0;
     uint64_t now = npu_clock_us(), left = until > now ? until - now : 0;
-    npu_hex_guard_begin_within(s->guard, s->timeout_us);
+    watch_queue(s);
     int result = s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a,
                                           npu__hex_queue_us(left));
-    npu_hex_guard_end(s->guard);
-    if (npu_hex_guard_has_ended(s->guard)) return npu_hex_give_up(s, err);
+    npu_hex_watch_end(s->watch);
+    if (npu_hex_watch_has_ended(s->watch)) return npu_hex_give_up(s, err);
     if (!result) return take_answer(s, &a, bytes, err);
     npu_status status = npu_hex_status(result);
-    if (status == NPU_TIMEOUT) return status;
+    if (status == NPU_TIMEOUT) {
+        *none = true;
+        return NPU_OK;
+    }
     lose(s, status);
     if (npu_hex_violation(s->driver, s->domain, err)) return NPU_DEVICE_LOST;
     return npu_fail(err, s->lost, "hexagon.lost", "the process of %s is lost: %s (0x%x)", s->name,
@@ -90,9 +99,11 @@ static npu_status read_answer(npu_hex_session *s, uint64_t until, npu_error *err
 
 /* Reads one answer; the end of patience is the end of the session. */
 static npu_status need_answer(npu_hex_session *s, uint64_t until, npu_error *err) {
-    npu_status status = read_answer(s, until, err);
-    while (status == NPU_TIMEOUT && !s->lost && npu_clock_us() < until) status = read_answer(s, until, err);
-    return status == NPU_TIMEOUT && !s->lost ? npu_hex_give_up(s, err) : status;
+    bool none;
+    do {
+        NPU_TRY(read_answer(s, until, &none, err));
+    } while (none && npu_clock_us() < until);
+    return none ? npu_hex_give_up(s, err) : NPU_OK;
 }
 
 static npu_status fail_sending(npu_hex_session *s, int result, const char *doing, npu_error *err) {
@@ -105,14 +116,14 @@ static npu_status fail_sending(npu_hex_session *s, int result, const char *doing
 static npu_status send(npu_hex_session *s, const npu_wire_request *r, npu_error *err) {
     npu_wire_response a = {0};
     int result;
-    npu_hex_guard_begin_within(s->guard, s->timeout_us);
+    watch_queue(s);
     if (s->queue)
         result = s->driver->dspqueue_write(s->queue, 0, 0, NULL, sizeof *r, (const uint8_t *)r,
                                            npu__hex_queue_us(s->timeout_us));
     else
         result = npu_hex_rpc(s->driver, s->handle, NPU_RPC_BATCH, r, sizeof *r, &a, sizeof a);
-    npu_hex_guard_end(s->guard);
-    if (npu_hex_guard_has_ended(s->guard)) return npu_hex_give_up(s, err);
+    npu_hex_watch_end(s->watch);
+    if (npu_hex_watch_has_ended(s->watch)) return npu_hex_give_up(s, err);
     if (result) return fail_sending(s, result, s->queue ? "sending a batch" : "invoking a batch", err);
     return s->queue ? NPU_OK : take_answer(s, &a, sizeof a, err);
 }
@@ -155,12 +166,12 @@ npu_status npu_hex_wait(npu_hex_session *s, uint64_t sequence, npu_error *err) {
 }
 
 npu_status npu_hex_look(npu_hex_session *s, uint64_t sequence, uint64_t us, bool *done, npu_error *err) {
-    npu_status status = NPU_OK;
+    bool none = false;
     *done = s->answered >= sequence;
     if (!*done && s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
-    for (uint64_t until = npu_clock_us() + us; !*done && status == NPU_OK; *done = s->answered >= sequence)
-        status = read_answer(s, until, err);
-    return status == NPU_TIMEOUT && !s->lost ? NPU_OK : status;
+    for (uint64_t until = npu_clock_us() + us; !*done && !none; *done = s->answered >= sequence)
+        NPU_TRY(read_answer(s, until, &none, err));
+    return NPU_OK;
 }
 
 npu_status npu_hex_result(npu_hex_session *s, uint64_t sequence, uint32_t *code, npu_error *err) {

@@ -1,5 +1,5 @@
-/* A thread that ends an NPU process whose calls don't come back; hexagon_guard.h says when. */
-#include "target/hexagon/hexagon_guard.h"
+/* A thread that ends an NPU process whose calls don't come back; hexagon_watch.h says when. */
+#include "target/hexagon/hexagon_watch.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-struct npu_hex_guard {
+struct npu_hex_watch {
     const npu_hex_driver *driver;
     atomic_int domain;
     uint64_t limit_us, tick_us;
@@ -26,15 +26,15 @@ struct npu_hex_guard {
 enum { TICKS = 8, TICK_LEAST_US = 100000, TICK_MOST_US = 2000000, WITHIN_LEAST_US = 1000000 };
 
 /* Under the mutex. */
-static void wait_for_tick(npu_hex_guard *g) {
+static void wait_for_tick(npu_hex_watch *g) {
     uint64_t at = npu_clock_us() + g->tick_us;
     struct timespec until = {(time_t)(at / 1000000), (long)(at % 1000000) * 1000};
     while (!g->stop && !pthread_cond_timedwait(&g->changed, &g->mutex, &until)) {
     }
 }
 
-static void *guard(void *arg) {
-    npu_hex_guard *g = arg;
+static void *watch(void *arg) {
+    npu_hex_watch *g = arg;
     uint64_t ended = 0; /* the deadline of the call whose process was ended already */
     pthread_mutex_lock(&g->mutex);
     while (!g->stop) {
@@ -53,8 +53,8 @@ static void *guard(void *arg) {
     return NULL;
 }
 
-npu_hex_guard *npu_hex_guard_create(const npu_hex_driver *driver, int domain, uint64_t timeout_us) {
-    npu_hex_guard *g = calloc(1, sizeof *g);
+npu_hex_watch *npu_hex_watch_create(const npu_hex_driver *driver, int domain, uint64_t timeout_us) {
+    npu_hex_watch *g = calloc(1, sizeof *g);
     pthread_condattr_t clock;
     if (!g) return NULL;
     uint64_t least = NPU_HEX_CALL_LEAST_S * 1000000ull;
@@ -69,39 +69,39 @@ npu_hex_guard *npu_hex_guard_create(const npu_hex_driver *driver, int domain, ui
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&g->changed, &clock);
     pthread_condattr_destroy(&clock);
-    if (!pthread_create(&g->thread, NULL, guard, g)) return g;
+    if (!pthread_create(&g->thread, NULL, watch, g)) return g;
     pthread_cond_destroy(&g->changed);
     pthread_mutex_destroy(&g->mutex);
     free(g);
     return NULL;
 }
 
-void npu_hex_guard_set_domain(npu_hex_guard *g, int domain) {
+void npu_hex_watch_set_domain(npu_hex_watch *g, int domain) {
     atomic_store(&g->domain, domain);
 }
 
-void npu_hex_guard_begin_within(npu_hex_guard *g, uint64_t us) {
+void npu_hex_watch_begin_within(npu_hex_watch *g, uint64_t us) {
     if (us < WITHIN_LEAST_US) us = WITHIN_LEAST_US;
     if (g && !g->depth++) atomic_store(&g->until_us, npu_clock_us() + us);
 }
 
-void npu_hex_guard_begin(npu_hex_guard *g) {
-    if (g) npu_hex_guard_begin_within(g, g->limit_us);
+void npu_hex_watch_begin(npu_hex_watch *g) {
+    if (g) npu_hex_watch_begin_within(g, g->limit_us);
 }
 
-void npu_hex_guard_end(npu_hex_guard *g) {
+void npu_hex_watch_end(npu_hex_watch *g) {
     if (g && !--g->depth) atomic_store(&g->until_us, 0);
 }
 
-double npu_hex_guard_limit_s(const npu_hex_guard *g) {
+double npu_hex_watch_limit_s(const npu_hex_watch *g) {
     return (double)g->limit_us / 1e6;
 }
 
-bool npu_hex_guard_has_ended(const npu_hex_guard *g) {
+bool npu_hex_watch_has_ended(const npu_hex_watch *g) {
     return g && atomic_load(&g->has_ended);
 }
 
-void npu_hex_guard_free(npu_hex_guard *g) {
+void npu_hex_watch_free(npu_hex_watch *g) {
     if (!g) return;
     pthread_mutex_lock(&g->mutex);
     g->stop = true;
