@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 from npu_test import need, run_npu
-from random_model import RandomModel
+from random_model import ARCHITECTURES, KINDS, RandomModel
 
 PROMPTS, ROWS = [1, 2, 5, 33, 129], [1, 2, 5, 33, 128]  # tokens of a prompt, and rows of a step
 # One of these for each model; a window that is too small for it is doubled until its plan is taken.
@@ -95,14 +95,19 @@ def main():
     seed, tool = int(os.environ.get("NPU_SEED") or (more or ["1"])[0]), more[1] if len(more) > 1 else None
     if driver == "qemu":
         need("qemu-hexagon")
-    types, architectures, failed = set(), set(), 0
-    for at in range(seed, seed + int(count)):
+    count = int(count)
+    types, architectures, pairs, failed = set(), set(), set(), 0
+    for at in range(seed, seed + count):
         run, wrong = one(driver, at, tool)
         types |= set(run.model.types)
         architectures.add(run.model.tiny.arch)
+        pairs |= {(run.model.tiny.arch, t) for t in run.model.types}
         print(f"WRONG: {wrong}" if wrong else "the same:", run.text, flush=True)
         failed += wrong is not None
     print(f"{count} models of {len(architectures)} architectures with {len(types)} weight types on {driver}: {failed} failed")
+    assert count < 10 or len(architectures) == len(ARCHITECTURES), architectures
+    assert count < 31 or len(types) == len(KINDS), types
+    assert count < 160 or len(pairs) == len(ARCHITECTURES) * len(KINDS), pairs
     sys.exit(failed > 0)
 
 
