@@ -57,12 +57,32 @@ def prints():
     assert any(row["target"] == "host" and row["usable"] for row in json.loads(expect(0, "devices", "--json")))
 
 
+def progress():
+    """What takes long says on a terminal how far it is, and only there."""
+    eval_text = ("eval", "-m", MODEL, "--text", SHORT, "--against", "exact", "--ctx", "64")
+    reader, writer = pty.openpty()
+    done = subprocess.run([NPU, *map(str, eval_text)], stdout=subprocess.PIPE, stderr=writer)
+    os.close(writer)
+    told = b""
+    try:
+        while part := os.read(reader, 65536):
+            told += part
+    except OSError:  # a terminal that nobody writes to ends so
+        pass
+    os.close(reader)
+    assert done.returncode == 0 and b"token 0 of " in told and told.endswith(b"\r\x1b[K"), (done, told)
+    quiet = subprocess.run([NPU, *map(str, eval_text)], capture_output=True, check=True)
+    assert b" of " not in quiet.stderr, quiet.stderr
+
+
 def figures():
     """--profile of every command that computes, and the plan's hash in logs and in every figure of bench."""
     bench = ("bench", "-m", MODEL, "--prompt-tokens", "4", "--gen-tokens", "2", "--ctx", "64")
     for command in (("run", "-m", MODEL, "--raw", "-p", "x", "-n", "2"), ("logits", "-m", MODEL, "--ids", "1", "-o", "/dev/null"),
                     ("eval", "-m", MODEL, "--text", SHORT, "--ctx", "64"), (*bench, "-r", "1"), (*bench, "--host-cost")):
         expect(0, *command, "--profile", says="head           mul_mat")
+    told = expect(0, *bench, "--host-cost", "--device", "cpu").decode()
+    assert "ops on the CPU" in told and "NPU" not in told, told
     for op in ("mul_mat", "rms_norm"):
         expect(0, "conform", "--op", op, "--cases", "4", "--profile", says=f" {op} ")
     expect(0, "plan", "-m", MODEL, "--profile", says="no op was run")
@@ -257,6 +277,7 @@ def main():
     plans()
     prints()
     figures()
+    progress()
     sampling()
     json_answers()
     logits()

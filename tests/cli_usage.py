@@ -146,7 +146,21 @@ def refusals():
     for command in ("run", "plan", "devices", "conform"):
         for where in ([], ["--npu-target", "hexagon"], ["--npu-target", "hexagon", "--driver", "sim"]):
             expect(0, command, "--emu", "help", *where, out="window ")
-    expect(3, "run", "-m", MODEL, "-p", "x", "--samplers", "top-q", says="\"top-q\" is no step")
+    for more in ([], ["--temp", "1"]):
+        expect(2, "run", "-m", MODEL, "-p", "x", "--samplers", "temp,top-q", *more, says="--samplers: \"top-q\" is no step (steps: pen")
+    expect(2, "conform", "--op", "foo", says="no case of op foo (ops: ")
+    expect(2, "conform", "--op", "foo", says="mul_mat, ")
+    expect(2, "conform", "--op", "rms_norm", "--type", "q4_0", says="no case of op rms_norm and type q4_0 (its types: f32")
+    expect(2, "conform", "--type", "foo", says="no op has a case of type foo")
+    expect(2, "bench", "--ops", "list", says="--ops: takes gemv alone, not 'list'")
+    with tempfile.TemporaryDirectory() as d:
+        broken = pathlib.Path(d) / "broken.json"
+        broken.write_text('{"type": ')
+        expect(3, "run", "-m", MODEL, "-p", "x", "--json-schema", broken, says=f"{broken}: ")
+        template = pathlib.Path(d) / "template"
+        template.write_text("x")
+        expect(3, "chat-template", "-m", MODEL, "--template", template, "--messages", broken, says=f"{broken}: ")
+        expect(1, "gate", "check", d, says=f"{d}/gate.json: No such file or directory (npu gate record -m MODEL -o {d} ")
     expect(3, "run", "-m", MODEL, "-p", "x", "--logit-bias", "320:1", says="logit bias for token 320: there are 320")
     expect(1, "logits", "-m", MODEL, "--ids", "1", "-o", "/no/such/dir/x", says="/no/such/dir/x")
     expect(1, "logits", "-m", MODEL, "--ids", "@/no/such/ids", "-o", "/dev/null", says="/no/such/ids")

@@ -62,7 +62,7 @@ def main():
         assert want
         results = list(pool.map(lambda case: hang(case, folder, want), cases))
     wrong = [what for what, _ in results if what]
-    met = {rule.split("@")[0] for (_, rule), (_, is_met) in zip(cases, results) if is_met}
+    met = {rule.split("@")[0] for (_, rule), (_, is_met) in zip(cases, results, strict=True) if is_met}
     wrong += [f"{s}: not met by any case" for s in symbols if s not in met and s not in UNUSED]
     print("\n".join(wrong), f"{len(cases)} hangs of {len(met)} calls, {len(wrong)} wrong", sep="\n")
     return 1 if wrong else 0

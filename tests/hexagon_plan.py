@@ -54,7 +54,7 @@ def keys():
         wrongs = ["", "-1", "x", "4X", "1MB", "18446744073709551615K", "1e3"]
         if ".." in values:
             wrongs += [str(int(n.translate(str.maketrans("", "", "vKMG"))) + by) + n.translate(str.maketrans("", "", "v0123456789"))
-                       for n, by in zip(values.split(".."), (-1, 1))]
+                       for n, by in zip(values.split(".."), (-1, 1), strict=True)]
         if key in ("program", "loader", "qemu", "fault"):
             wrongs = [""] if key != "fault" else ["x"]
         said = "name[@n[+]]=" if key == "fault" else values

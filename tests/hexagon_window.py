@@ -72,7 +72,7 @@ def follow(path, command, rows, settings):
     assert done.returncode == 3 and code in ("plan.window", "plan.buffer"), done
     advice, taken = ADVICE.findall(done.stderr), lambda *words: run_npu("plan", "-m", str(path), *DEVICE, *emu, *words, check=False)
     for key, most, _, other in advice:
-        asked = dict(zip(rows[::2], rows[1::2])) | {f"--{key}": most} | ({"--prefill-rows": other} if other else {})
+        asked = dict(zip(rows[::2], rows[1::2], strict=True)) | {f"--{key}": most} | ({"--prefill-rows": other} if other else {})
         again = taken(*(x for pair in asked.items() for x in pair))
         assert not again.returncode, (settings, rows, done.stderr, again.stderr)
     assert advice or taken("--ctx", "16", "--prefill-rows", "1").returncode == 3, (settings, rows, done.stderr)
@@ -112,6 +112,13 @@ def random_windows(rng, arch, settings, tmp):
     assert 0 < slides[0] < 2 * weights and slides[1] == 0, slides
 
 
+def nothing_slides(path):
+    """Where everything fits nothing is said to be mapped anew: the first mapping of a batch's image is not that."""
+    done = run_npu("run", "-m", str(path), "-p", "Hi", "-n", "3", "--ctx", "64", "--npu-target", "hexagon", "--driver", "sim",
+                   "--npu-devices", "0:0,0:1", text=True)
+    assert "; answer 3 tokens" in done.stderr and "mapped anew" not in done.stderr, done
+
+
 def smollm2(path, tmp):
     """Text, logits and figures of a real model in a window that holds a third of it."""
     common = ["logits", "-m", str(path), "--ids", "1,22,333,4444,5,6,7,8,9,10,11,12", "--greedy", "3", "--ctx", "256"]
@@ -138,6 +145,7 @@ def main():
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         advice(rng, pathlib.Path(folder))
+        nothing_slides(model("smollm2"))
         for arch, settings in MODELS:
             random_windows(rng, arch, settings, pathlib.Path(folder))
         smollm2(model("smollm2"), pathlib.Path(folder))

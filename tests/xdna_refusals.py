@@ -112,7 +112,7 @@ def main():
         refused("plan.manifest", "--kernels DIR")("-m", model, "--npu-target", "xdna", "--arch", "xdna2")
         refused("xdna.arch", "xdna7", "xdna1, xdna2")("-m", model, "--npu-target", "xdna", "--arch", "xdna7")
         refused("conform.target", "xdna", "bench --ops gemv", command=("conform",))(*DEVICE)
-        refused("xdna.no_device", opens=True)("-m", model, "--npu-target", "xdna")
+        refused("xdna.no_device", "an emulated one: --npu-target xdna --driver emu", opens=True)("-m", model, "--npu-target", "xdna")
         refused("xdna.unknown_driver", "sim", "auto, accel, emu")("-m", model, "--npu-target", "xdna", "--driver", "sim")
         for driver_of_other in (["--emu", "frob=1"], ["--emu", "generation=xdna7"]):
             refused("xdna.emu_setting")(*base, *driver_of_other)

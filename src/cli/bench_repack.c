@@ -103,7 +103,8 @@ static int print_json(const bench *b) {
 }
 
 static void print(const bench *b) {
-    printf("%s: weights packed, GB of the model file a second, medians of %d runs\n", b->ops->name, b->runs);
+    printf("%s: weights packed, GB of the model file a second, medians of %d run%s\n", b->ops->name, b->runs,
+           b->runs == 1 ? "" : "s");
     printf("%-8s %-12s %12s %12s %10s %7u threads\n", "format", "image", "file bytes", "image bytes", "one core",
            npu_pool_threads(b->pools[1]));
     for (unsigned i = 0; i < b->n; i++) {

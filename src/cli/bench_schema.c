@@ -95,7 +95,7 @@ static int print(const cli_options *o, const char *plan, const figures *f, int n
     printf("decode %5u tokens without it:      %9.1f tok/s, plan %.12s\n", gen, m.plain, plan);
     printf("the grammar itself: %.1f us a token, %.2f %% of decoding without it; %.1f ms to open\n", m.token_us, m.part,
            m.open_ms);
-    printf("medians of %d runs, each with the first use of every mask\n", n);
+    printf("medians of %d run%s, each with the first use of every mask\n", n, n == 1 ? "" : "s");
     return CLI_EXIT_OK;
 }
 

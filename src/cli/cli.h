@@ -12,7 +12,8 @@
 #include "cli/options.h"
 #include "npu/npu.h"
 
-enum { CLI_MIB = 1 << 20 }; /* sizes of memory and files are printed in MiB, rates in powers of ten */
+enum { CLI_REMAPPED_LEAST = 256 << 10 }; /* bytes a token that are told; less may be first mappings of batches */
+enum { CLI_MIB = 1 << 20 };              /* sizes of memory and files are printed in MiB, rates in powers of ten */
 
 enum {
 #define CLI_EXIT(NAME, value, text) CLI_EXIT_##NAME = (value),
@@ -25,6 +26,8 @@ __attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);
 
 /* Prints the error as one line and returns the exit code of its status. */
 int cli_fail(const npu_error *err);
+/* The same of what a file holds: the line begins with its name ("-": standard input). */
+int cli_fail_in(const char *path, const npu_error *err);
 
 /* Prints a command's JSON result, takes it over, and returns 0. NULL, which is what jansson makes of text that is not
  * UTF-8 and of numbers that JSON has no word for, is an error, never an empty result. */

@@ -177,7 +177,7 @@ static int print_results(const cli_options *o, const cli_session *session, const
                decode.median / single.median, single.median, single.min, single.max);
     }
     double remapped = spread_of(samples, n, offsetof(sample, remapped)).median;
-    if (remapped > 0) printf("%.1f MiB a token mapped anew\n", remapped / CLI_MIB);
+    if (remapped >= CLI_REMAPPED_LEAST) printf("%.1f MiB a token mapped anew\n", remapped / CLI_MIB);
     printf("opened in %.3f s, first token after %.3f s", start->opened, start->first);
     if (counters.packed_bytes) printf(", %.1f MiB of weights packed", (double)counters.packed_bytes / CLI_MIB);
     if (counters.cached_bytes) printf(", %.1f MiB of packed weights read", (double)counters.cached_bytes / CLI_MIB);

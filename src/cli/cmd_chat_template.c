@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
@@ -24,7 +25,8 @@ static int render(const cli_options *o, const npu_model *model, const char *temp
     npu_error err = {0};
     if (npu_chat_create(model, template, template_size, &chat, &err) != NPU_OK) return cli_fail(&err);
     npu_status status = npu_chat_render(chat, messages, size, &prompt, &err);
-    int bad = status == NPU_OK ? print(o, &prompt) : cli_fail(&err);
+    bool of_messages = !strcmp(err.code, "chat.json");
+    int bad = status == NPU_OK ? print(o, &prompt) : of_messages ? cli_fail_in(o->messages, &err) : cli_fail(&err);
     npu_chat_prompt_clear(&prompt);
     npu_chat_free(chat);
     return bad;

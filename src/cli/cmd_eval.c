@@ -12,6 +12,7 @@
 enum { ROWS_AT_A_TIME = 32 };
 
 typedef struct eval {
+    const cli_options *o;
     uint32_t n_vocab;
     float *reference; /* [ROWS_AT_A_TIME][n_vocab] of the context compared with, or NULL */
     int32_t *ids;     /* the whole text */
@@ -56,6 +57,7 @@ static npu_status run_text(eval *e, npu_context *context, npu_context *against, 
         if (!in_window) NPU_TRY(npu_context_reset(context, err));
         if (!in_window && against) NPU_TRY(npu_context_reset(against, err));
         e->at = i;
+        cli_progress(e->o, "token", i, e->n_ids);
         if (against) NPU_TRY(npu_decode_each(against, rows, (uint32_t)n, keep_row, e, err));
         NPU_TRY(npu_decode_each(context, rows, (uint32_t)n, score_row, e, err));
         i += n;
@@ -104,7 +106,7 @@ int cli_eval(const cli_options *o) {
     if (!o->text) return cli_usage("npu eval needs --text FILE");
     cli_session session;
     npu_context *against = NULL;
-    eval e = {0};
+    eval e = {.o = o};
     npu_model_info info;
     npu_error err = {0};
     int bad = cli_open_model(o, true, &session);
@@ -118,7 +120,9 @@ int cli_eval(const cli_options *o) {
         if (against) e.reference = malloc((size_t)ROWS_AT_A_TIME * info.n_vocab * sizeof *e.reference);
         if (against && !e.reference) bad = cli_fail(&(npu_error){.status = NPU_NO_MEMORY, .code = "eval.memory"});
     }
-    if (!bad && run_text(&e, session.context, against, &err) != NPU_OK) bad = cli_fail(&err);
+    npu_status status = bad ? NPU_OK : run_text(&e, session.context, against, &err);
+    if (!bad) cli_progress(o, "token", e.n_ids, e.n_ids);
+    if (status != NPU_OK) bad = cli_fail(&err);
     if (!bad) bad = print_results(o, &e);
     free(e.reference);
     free(e.ids);

@@ -29,7 +29,7 @@ static void print_figures(const cli_options *o, const cli_figures *f) {
     char speed[40] = ""; /* of one token there is none: it comes with the prompt */
     if (f->steps) snprintf(speed, sizeof speed, ", %.1f tok/s", rate(f->steps, f->decode_s));
     char remapped[48] = ""; /* nothing unless weights slide through the NPU's window */
-    if (f->remapped_bytes > 0)
+    if (f->remapped_bytes >= CLI_REMAPPED_LEAST)
         snprintf(remapped, sizeof remapped, ", %.1f MiB a token mapped anew", f->remapped_bytes / CLI_MIB);
     fprintf(stderr, "\n[prompt %u token%s%s, %.1f tok/s; answer %u token%s%s%s; %s]\n", f->prompt_tokens,
             plural(f->prompt_tokens), kept, rate(f->prompt_tokens - f->reused, f->prefill_s), f->tokens,

@@ -183,8 +183,9 @@ int cli_gate_read(const char *dir, gate_recording *r) {
     if (!bad) bad = in_folder(dir, "logits.f32", logits);
     if (!bad) bad = in_folder(dir, "plan.json", plan);
     if (bad) return bad;
+    if (access(gate_json, R_OK) != 0)
+        return cli_error("%s: %s (npu gate record -m MODEL -o %s makes a recording)", gate_json, strerror(errno), dir);
     r->doc = json_load_file(gate_json, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
-    if (!r->doc && why.line < 0) return cli_error("%s: %s", gate_json, why.text);
     if (!r->doc) return refuse(gate_json, "gate.json", why.text);
     bad = cli_gate_check(gate_json, r);
     if (!bad) bad = check_options(gate_json, json_object_get(r->doc, "options"));

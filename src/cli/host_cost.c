@@ -107,7 +107,8 @@ static void print(const cost *c, double barrier_us) {
     printf("%12.2f us to run nothing on all CPU threads (an op's barrier)\n", barrier_us);
     if (c->allocations >= 0) printf("%12.2f allocations\n", (double)c->allocations / c->steps);
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
-        printf("%12.2f %s\n", per_step(c, &counters[i]), counters[i].text);
+        if (c->after.ops_device > 0 || per_step(c, &counters[i]) > 0) /* without an NPU nothing is said of it */
+            printf("%12.2f %s\n", per_step(c, &counters[i]), counters[i].text);
 }
 
 static int print_json(const cost *c, double barrier_us) {

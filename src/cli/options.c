@@ -76,6 +76,7 @@ static int set_word(const struct option *o, const char *value, const char **out)
         *out = value;
         if (len == n && !memcmp(at, value, n)) return 0;
         at += len;
+        if (!*at && !strchr(o->arg, '|')) return cli_usage("%s: takes %s alone, not '%s'", o->name, o->arg, value);
         if (!*at) return cli_usage("%s: '%s' is none of %s", o->name, value, o->arg);
     }
 }

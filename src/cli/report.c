@@ -92,17 +92,26 @@ static int exit_code(const npu_error *err) {
     }
 }
 
-/* Only the emulator knows which --emu there are, only the target what --npu-devices and --split may say: what they
- * don't know is refused there, and wrong usage all the same. */
+/* Only the emulator knows which --emu there are, only the target what --npu-devices and --split may say, only the table
+ * of cases which --op and --type there are: what they don't know is refused there, and wrong usage all the same. */
 static bool is_usage(const npu_error *err) {
     const char *dot = strrchr(err->code, '.');
     return (dot && !strcmp(dot, ".emu_setting")) || !strcmp(err->code, "hexagon.devices") ||
-           !strcmp(err->code, "hexagon.split");
+           !strcmp(err->code, "hexagon.split") || !strcmp(err->code, "conform.none");
+}
+
+static const char *text_of(const npu_error *err) {
+    return err->text[0] ? err->text : npu_status_text(err->status);
 }
 
 int cli_fail(const npu_error *err) {
-    cli_error("%s [%s]", err->text[0] ? err->text : npu_status_text(err->status), err->code);
+    cli_error("%s [%s]", text_of(err), err->code);
     return is_usage(err) ? CLI_EXIT_USAGE : exit_code(err);
+}
+
+int cli_fail_in(const char *path, const npu_error *err) {
+    cli_error("%s: %s [%s]", strcmp(path, "-") ? path : "standard input", text_of(err), err->code);
+    return exit_code(err);
 }
 
 static atomic_bool is_looked_for;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,16 @@ static bool names(const char *order, const char *step) {
     for (const char *at = order; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
         if (strcspn(at, ",") == n && !memcmp(at, step, n)) return true;
     return false;
+}
+
+static int check_steps(const char *order) {
+    for (const char *at = order; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        char step[32];
+        snprintf(step, sizeof step, "%.*s", (int)strcspn(at, ","), at);
+        if (!names(NPU_SAMPLER_ORDER, step))
+            return cli_usage("--samplers: \"%s\" is no step (steps: %s)", step, NPU_SAMPLER_ORDER);
+    }
+    return 0;
 }
 
 /* A step whose flag is given must be one that is taken. */
@@ -42,7 +53,8 @@ int cli_check_sampling(const cli_options *o) {
     if (o->mirostat > 0 && o->temp == 0) return cli_usage("--mirostat has no effect at temperature 0: give --temp");
     if (o->given[CLI_OPT_mirostat_rate] && !(o->mirostat > 0))
         return cli_usage("--mirostat-rate has no effect without --mirostat");
-    return check_order(o);
+    int bad = check_steps(o->samplers);
+    return bad ? bad : check_order(o);
 }
 
 /* Adds the "ID:VALUE,…" of one flag; VALUE is a number or -inf. */

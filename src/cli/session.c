@@ -183,7 +183,8 @@ int cli_open_grammar(const npu_model *model, const char *schema_path, bool any_o
     *out = NULL;
     if (!schema_path && !any_object) return 0;
     int bad = schema_path ? cli_read_file(schema_path, &schema, &size) : 0;
-    if (!bad && npu_grammar_create(model, schema, size, out, &err) != NPU_OK) bad = cli_fail(&err);
+    if (!bad && npu_grammar_create(model, schema, size, out, &err) != NPU_OK)
+        bad = schema_path ? cli_fail_in(schema_path, &err) : cli_fail(&err);
     free(schema);
     return bad;
 }

@@ -276,15 +276,36 @@ static bool choose(const npu_conform_params *p, uint32_t i, const npu_case_row *
     return false;
 }
 
+static void add_name(char *list, size_t size, const char *name) {
+    size_t used = strlen(list);
+    snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
+}
+
+/* Names what there is instead: ops, or the types of the op that was asked for. */
+static npu_status no_case(const npu_conform_params *p, npu_error *err) {
+    char ops[320] = "", types[320] = "";
+    const char *last = "";
+    for (uint32_t k = 0; npu_case_row_at(k); k++) {
+        const npu_case_row *row = npu_case_row_at(k);
+        const char *name = npu_op_find(row->op)->name;
+        if (strcmp(name, last) != 0) add_name(ops, sizeof ops, name);
+        for (const uint8_t *t = row->types; p->op && !strcmp(name, p->op) && *t != NPU_CASE_END; t++)
+            add_name(types, sizeof types, type_name(*t));
+        last = name;
+    }
+    if (*types)
+        return npu_fail(err, NPU_INVALID, "conform.none", "no case of op %s and type %s (its types: %s)", p->op,
+                        p->type, types);
+    return p->op ? npu_fail(err, NPU_INVALID, "conform.none", "no case of op %s (ops: %s)", p->op, ops)
+                 : npu_fail(err, NPU_INVALID, "conform.none", "no op has a case of type %s", p->type);
+}
+
 npu_status npu_conform_run(const npu_conform_params *params, npu_conform_report_fn *report, void *user,
                            npu_conform_totals *totals, npu_error *err) {
     *totals = (npu_conform_totals){0};
     const npu_case_row *row;
     uint32_t type, cases = params->cases ? params->cases : DEFAULT_CASES;
-    if (!choose(params, 0, &row, &type)) {
-        return npu_fail(err, NPU_INVALID, "conform.none", "no case of op %s and type %s",
-                        params->op ? params->op : "any", params->type ? params->type : "any");
-    }
+    if (!choose(params, 0, &row, &type)) return no_case(params, err);
     if (!params->target->ops->submit) {
         return npu_fail(err, NPU_UNSUPPORTED, "conform.target", "%s runs no graph ops", params->target->ops->name);
     }

@@ -105,9 +105,10 @@ static npu_status open_some_node(npu_xdna *dev, const char *node, npu_error *err
         npu_status status = open_node(dev, path, &absent, err);
         if (!absent) return status;
     }
-    return npu_fail(err, NPU_NO_DEVICE, "xdna.no_device",
-                    "driver %s: no XDNA device: looked for /dev/accel/accel0 to accel%d of the driver amdxdna",
-                    dev->driver.name, NPU_XDNA_NODES - 1);
+    return npu_fail(
+        err, NPU_NO_DEVICE, "xdna.no_device",
+        "driver %s: no XDNA device: looked for /dev/accel/accel0 to accel%d of the driver amdxdna; " NPU_XDNA_EMULATED,
+        dev->driver.name, NPU_XDNA_NODES - 1);
 }
 
 static npu_status ask_info(npu_xdna *dev, npu_error *err) {

@@ -79,5 +79,6 @@ npu_status npu__xdna_find(const char *root, const char *node, npu_xdna_info *inf
     char all[48];
     snprintf(all, sizeof all, "/dev/accel/accel0 to accel%d", NPU_XDNA_NODES - 1);
     return npu_fail(err, NPU_NO_DEVICE, "xdna.no_device",
-                    "no XDNA device: looked for %s of AMD's in /sys/class/accel (%s)", node ? node : all, what);
+                    "no XDNA device: looked for %s of AMD's in /sys/class/accel (%s); " NPU_XDNA_EMULATED,
+                    node ? node : all, what);
 }
