@@ -6,10 +6,6 @@
 
 #include "target/host/matmul/matmul_tile_dot.h"
 
-NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
-    panel_of_dots(f, task, n0, n1, scratch);
-}
-
 #include "target/host/matmul/matmul_formats.h"
 #include "target/host/matmul/matmul_float_avx2.h"
 #include "target/host/matmul/matmul_narrow_x86.h"

@@ -5,6 +5,7 @@
 #ifndef NPU_MATMUL_FEW_H
 #define NPU_MATMUL_FEW_H
 
+#define NPU_MATMUL_FEW
 #include "target/host/matmul/matmul_tile_dot.h"
 
 enum { FEW_ROWS = 8 };

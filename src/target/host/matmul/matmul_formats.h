@@ -1,7 +1,7 @@
 /* The formats as the kernels see them: kind, offset of the stored codes and the largest of them, blocks and bytes of a
  * unit, unpackers (whose code is in matmul_unpack.h and matmul_unpack_k.h). From this list alone come the constants,
  * the instances of |stream| and |panel|, and the table of them. Included by every matmul_<isa>.c after its vectors and
- * its |panel|. */
+ * the header that has |panel|. */
 #ifndef NPU_MATMUL_FORMATS_H
 #define NPU_MATMUL_FORMATS_H
 
@@ -24,8 +24,15 @@
     X(Q6_K, q6_k, KIND_TWO, 32, 63, 8, 210, head_q6_k, scales_q6_k)      \
     X(IQ4_XS, iq4_xs, KIND_PLAIN, 128, 241, 8, 136, head_iq4_xs, scales_iq4_xs)
 
-#define MM_CONSTANT(type, name, kind, offset, top, blocks, bytes, head, scales) \
-    static const wformat name = {kind, offset, top, blocks, bytes, head, scales, code_##name};
+/* What the kernels take for granted of sums (numerics.md §5): v_counted and v_dot16f have 22 bits, halves of a PAIR 16,
+ * with scales of at most 32; a PAIR_MIN's codes times their scales, of at most 15, are signed bytes for some. */
+enum { SUM_LIMIT = 1 << 22 };
+#define MM_CONSTANT(type, name, kind, offset, top, blocks, bytes, head, scales)                                 \
+    static const wformat name = {kind, offset, top, blocks, bytes, head, scales, code_##name};                  \
+    _Static_assert(32 * (top)*127 < SUM_LIMIT, "sums of a block are counted as floats");                        \
+    _Static_assert((kind) != KIND_PAIR || 16 * (top)*127 <= INT16_MAX, "sums of 16 values fit 16 bits");        \
+    _Static_assert((kind) != KIND_PAIR || 2 * 16 * (top)*127 * 32 < SUM_LIMIT, "so do they with their scales"); \
+    _Static_assert((kind) != KIND_PAIR_MIN || (top)*15 <= INT8_MAX, "codes with scales are signed bytes");
 MM_FORMATS(MM_CONSTANT)
 
 #define MM_PANEL(type, name, ...)                                                                \

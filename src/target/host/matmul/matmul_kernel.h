@@ -1,5 +1,5 @@
 /* MUL_MAT with integer weights and one activation row, as in decode. A matmul_<isa>.c includes this after its vectors
- * (by a matmul_tile_<form>.h, which has |panel| for more rows) and instantiates both for each format with a constant
+ * (by a header that has |panel|, for more rows) and instantiates both for each format with a constant
  * |wformat|.
  */
 #ifndef NPU_MATMUL_KERNEL_H

@@ -11,8 +11,10 @@
 #include "target/host/matmul/matmul.h"
 #include "target/host/matmul/matmul_unpack.h"
 
-/* What follows the integer sum of a block (numerics.md §5). TWO: a scale for each 16 values. PAIR: the same where the
- * sums of 16 values fit 16 bits. */
+/* What follows the integer sum of a block (numerics.md §5). TWO, PAIR and PAIR_MIN have a scale for each 16 values
+ * (|has_scales|), PAIR and PAIR_MIN where the sums of these fit 16 bits. Halves of a block are summed apart for TWO and
+ * PAIR (|has_halves|), while a PAIR_MIN's codes times their scales fit a signed byte. Codes of MIN and PAIR_MIN are
+ * unsigned and have no offset, those of the others have one (|has_offset|). */
 typedef enum wkind { KIND_PLAIN, KIND_MIN, KIND_TWO, KIND_PAIR, KIND_PAIR_MIN, KIND_COUNT } wkind;
 
 typedef struct wformat {
@@ -37,6 +39,13 @@ NPU_INLINE vi broadcast4(const void *p) {
     memcpy(&v, p, 4);
     return v_set32(v);
 }
+
+#ifndef NPU_MATMUL_DOT_WORD
+/* v_dot with the |j|-th four of the bytes at |q| for each lane. */
+NPU_INLINE vi v_dot_word(vi sum, vi w, const int8_t *q, int j) {
+    return v_dot(sum, w, broadcast4(q + 4 * j));
+}
+#endif
 
 /* The activations' stored start is for an offset of 128. */
 NPU_INLINE vi start_of(const int32_t *n, int offset) {

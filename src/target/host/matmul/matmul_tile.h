@@ -25,7 +25,8 @@ typedef struct mm_tile {
 } mm_tile;
 
 /* What a panel is: vectors of a block of LANES rows, what fills them, and all columns against the panel in |t|. The
- * blocks of the sides take turns in it. */
+ * blocks of the sides take turns in it. The one of a form is |static const|, and so is a format: what is called through
+ * them is then known where it is called and becomes part of it, each instance with the loops of its format alone. */
 typedef struct mm_panel {
     int (*vectors)(const wformat *f);
     void (*put)(const wformat *f, const wblock *o, vi *v);
@@ -128,6 +129,10 @@ NPU_INLINE void unpack_packed(const mm_panel *form, const wformat *f, const npu_
     }
 }
 
+/* Weight rows n0 .. n1-1 with all activation rows of |task|: a strip of rows at a time, of which a chunk of CHUNK
+ * blocks is unpacked into |scratch|, multiplied with all columns and forgotten. Sums wait in the results from chunk to
+ * chunk; the last one adds the bias. Rows in place are copied behind the panel when less than a strip is left, and what
+ * the next strip has in the same place is asked for meanwhile. */
 NPU_INLINE void panel_with(const mm_panel *form, const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1,
                            uint8_t *scratch) {
     const uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks;

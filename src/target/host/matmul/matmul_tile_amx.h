@@ -1,7 +1,7 @@
 /* The panel products of MUL_MAT on AMX: a block of 16 weight rows, as matmul_tile_block.h unpacks it, is a tile of
  * eight rows of 64 bytes; the codes of 16 activation rows are one of 16 rows of 32 bytes, as they lie. One instruction
  * gives the integer sums of a block of both, which vectors then scale and add in the order of the contract (numerics.md
- * §5). Blocks with a scale for each 16 values take two instructions, of half of the bytes each.
+ * §5). Blocks whose halves are summed apart take two instructions, of half of the bytes each.
  */
 #ifndef NPU_MATMUL_TILE_AMX_H
 #define NPU_MATMUL_TILE_AMX_H
@@ -69,9 +69,10 @@ NPU_INLINE void tile_columns(wkind kind, int is_rest, int columns, int g, const 
     NPU_UNROLL
     for (int c = 0; c < TILE_ROWS; c++) acc[c] = c < columns ? begin_sums(t, g, c) : _mm512_setzero_ps();
     block_products(kind, is_rest, r, a, t->a_stride, &sums[0]);
-    for (uint32_t b = 0; b < t->blocks; b++, a++, r += 2 * vectors) {
+    for (uint32_t b = 0; b < t->blocks; b++, a++, r += SIDES * vectors) {
         const tile_sums *now = &sums[b % 2];
-        if (b + 1 < t->blocks) block_products(kind, is_rest, r + 2 * vectors, a + 1, t->a_stride, &sums[(b + 1) % 2]);
+        if (b + 1 < t->blocks)
+            block_products(kind, is_rest, r + SIDES * vectors, a + 1, t->a_stride, &sums[(b + 1) % 2]);
         NPU_UNROLL
         for (int c = 0; c < columns; c++) {
             __m512i sum = _mm512_loadu_si512(now->of[0][c]);

@@ -10,7 +10,8 @@
 
 enum { TILE_ROWS = 16, PAIRS = 16 };
 
-_Static_assert(CHUNK * 2 * PAIRS * sizeof(__m512i) <= NPU_MM_PANEL_BYTES, "room for a chunk");
+_Static_assert((int)SIDES == 2, "a tile for the weights of each, and for their sums");
+_Static_assert(CHUNK *SIDES *PAIRS * sizeof(__m512i) <= NPU_MM_PANEL_BYTES, "room for a chunk");
 _Static_assert(sizeof(npu_mm_act) == 32 * sizeof(uint16_t), "32 activations in BF16 take the place of a block's codes");
 
 static void to_bf16(const float *x, npu_mm_act *acts, uint32_t blocks) {
@@ -82,11 +83,11 @@ static void add_sums(const mm_tile *t, int g, uint32_t columns, const float sums
 
 /* The chunk against at most 16 activation rows, */
 static void products_one(const mm_tile *t, uint32_t columns) {
-    _Alignas(64) float sums[2][TILE_ROWS][LANES];
+    _Alignas(64) float sums[SIDES][TILE_ROWS][LANES];
     const __m512i *v = t->panel;
     _tile_zero(0);
     _tile_zero(1);
-    for (uint32_t b = 0; b < t->blocks; b++, v += 2 * PAIRS) {
+    for (uint32_t b = 0; b < t->blocks; b++, v += SIDES * PAIRS) {
         _tile_loadd(4, t->a + b, t->a_stride * sizeof *t->a);
         _tile_loadd(6, v, 64);
         _tile_loadd(7, v + PAIRS, 64);
@@ -95,12 +96,12 @@ static void products_one(const mm_tile *t, uint32_t columns) {
     }
     _tile_stored(0, sums[0], 64);
     _tile_stored(1, sums[1], 64);
-    for (int g = 0; g < 2; g++) add_sums(t, g, columns, (const float(*)[LANES])sums[g]);
+    for (int g = 0; g < SIDES; g++) add_sums(t, g, columns, (const float(*)[LANES])sums[g]);
 }
 
 /* and against 16 and at most 16 more. */
 static void products_two(const mm_tile *t, uint32_t second) {
-    _Alignas(64) float sums[4][TILE_ROWS][LANES];
+    _Alignas(64) float sums[2 * SIDES][TILE_ROWS][LANES];
     const __m512i *v = t->panel;
     const uint64_t stride = t->a_stride * sizeof *t->a;
     mm_tile more = *t;
@@ -109,7 +110,7 @@ static void products_two(const mm_tile *t, uint32_t second) {
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    for (uint32_t b = 0; b < t->blocks; b++, v += 2 * PAIRS) {
+    for (uint32_t b = 0; b < t->blocks; b++, v += SIDES * PAIRS) {
         _tile_loadd(4, t->a + b, stride);
         _tile_loadd(5, t->a + b + TILE_ROWS * t->a_stride, stride);
         _tile_loadd(6, v, 64);
@@ -123,9 +124,9 @@ static void products_two(const mm_tile *t, uint32_t second) {
     _tile_stored(1, sums[1], 64);
     _tile_stored(2, sums[2], 64);
     _tile_stored(3, sums[3], 64);
-    for (int g = 0; g < 2; g++) {
+    for (int g = 0; g < SIDES; g++) {
         add_sums(t, g, TILE_ROWS, (const float(*)[LANES])sums[g]);
-        add_sums(&more, g, second, (const float(*)[LANES])sums[2 + g]);
+        add_sums(&more, g, second, (const float(*)[LANES])sums[SIDES + g]);
     }
 }
 

@@ -15,9 +15,12 @@ NPU_INLINE int has_offset(wkind kind) {
     return kind != KIND_MIN && kind != KIND_PAIR_MIN;
 }
 
+enum { MOST_VECTORS = 11 };
+_Static_assert(CHUNK *SIDES *MOST_VECTORS * sizeof(vi) <= NPU_MM_PANEL_BYTES, "room for a chunk");
+
 /* A block of LANES rows in a panel is the vectors w[8], scale, then by kind: min | sc0, sc1 | sc | min, mn. */
 NPU_INLINE int vectors_of(const wformat *f) {
-    const uint8_t n[KIND_COUNT] = {9, 10, 11, 10, 11};
+    const uint8_t n[KIND_COUNT] = {9, 10, MOST_VECTORS, 10, MOST_VECTORS};
     return n[f->kind];
 }
 
@@ -28,7 +31,7 @@ NPU_INLINE void put_block(const wformat *f, const wblock *o, int offset, vi *v) 
     if (f->kind == KIND_PAIR_MIN) spread_scales(o, sc);
     for (int j = 0; j < 8; j++) {
         v[j] = has_offset(f->kind) ? v_add8(o->w[j], more) : o->w[j];
-        if (f->kind == KIND_PAIR_MIN) v[j] = v_mul16(v[j], sc[j / 4]); /* two codes at once: 3 * 15 fits a byte */
+        if (f->kind == KIND_PAIR_MIN) v[j] = v_mul16(v[j], sc[j / 4]); /* two codes at once, each a byte */
     }
     v[8] = v_as_int(o->scale);
     if (f->kind == KIND_MIN || f->kind == KIND_PAIR_MIN) v[9] = v_as_int(o->min);

@@ -6,6 +6,9 @@
 
 #include "target/host/matmul/matmul_tile_block.h"
 
+_Static_assert(MAX_COLUMNS <= 6, "as many as |tile| has cases for");
+_Static_assert((int)MAX_COLUMNS_HALVES <= (int)MAX_COLUMNS, "sums of halves have room in those of columns");
+
 NPU_INLINE void put_for_dots(const wformat *f, const wblock *o, vi *v) {
     put_block(f, o, DOT_OFFSET, v);
 }
@@ -48,9 +51,11 @@ NPU_INLINE void tile_block(const wformat *f, int columns, const vi *v, const npu
 }
 
 NPU_INLINE uint32_t most_columns(wkind kind) {
-    return has_halves(kind) ? MAX_COLUMNS_TWO : MAX_COLUMNS;
+    return has_halves(kind) ? MAX_COLUMNS_HALVES : MAX_COLUMNS;
 }
 
+/* Nothing is made for numbers of columns that this kind or machine never takes: their sums would not fit, not even the
+ * arrays. */
 NPU_INLINE void tile_if_any(wkind kind, uint32_t columns, const mm_tile *t) {
     if (columns <= most_columns(kind)) tile_of(tile_block, vectors_of(&of_kind[kind]), &of_kind[kind], (int)columns, t);
 }
@@ -101,5 +106,11 @@ static const mm_panel dot_panel = {vectors_of, put_for_dots, all_columns};
 NPU_INLINE void panel_of_dots(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
     panel_with(&dot_panel, f, task, n0, n1, scratch);
 }
+
+#ifndef NPU_MATMUL_FEW /* matmul_few.h has another way besides */
+NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+    panel_of_dots(f, task, n0, n1, scratch);
+}
+#endif
 
 #endif

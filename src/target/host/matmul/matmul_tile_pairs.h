@@ -9,9 +9,12 @@
 
 #include "target/host/matmul/matmul_tile.h"
 
+_Static_assert((int)SIDES == 2 && (int)MAX_COLUMNS == 3, "as |tile_block| and |tile| are written");
+
 /* A block of LANES rows in a panel: codes[8], |codes|[8] when they are signed, scale, then by kind: min, or what
  * |tile_scales| names. */
 enum { SC0, SC1, MIN2, MN, N_SCALES };
+_Static_assert(CHUNK *SIDES *(16 + 1 + N_SCALES) * sizeof(vi) <= NPU_MM_PANEL_BYTES, "room for a chunk");
 
 NPU_INLINE int at_scale(const wformat *f) {
     return is_signed(f) ? 16 : 8;

@@ -13,7 +13,7 @@ typedef __m256i vi; /* 32 bytes or 8 words */
 typedef __m256 vf;  /* 8 floats */
 
 enum { LANES = 8, GROUPS = LANES / 4, STREAM_SIDES = 2 };
-enum { SIDES = 2, MAX_COLUMNS = 3, MAX_COLUMNS_TWO = 2 }; /* of tiles: as many sums as registers allow */
+enum { SIDES = 2, MAX_COLUMNS = 3, MAX_COLUMNS_HALVES = 2 }; /* of tiles: as registers allow */
 
 /* 16 bytes from each of GROUPS addresses. */
 NPU_INLINE vi v_gather16(const uint8_t *const p[GROUPS]) {
@@ -152,12 +152,6 @@ enum { HAS_BYTE_DOT = 1, DOT_OFFSET = 128 };
 /* Adds sums of four products of unsigned bytes of w and signed bytes of x. */
 NPU_INLINE vi v_dot(vi sum, vi w, vi x) {
     return _mm256_dpbusd_avx_epi32(sum, w, x);
-}
-/* The same with the |j|-th four of the bytes at |q| for each lane. */
-NPU_INLINE vi v_dot_word(vi sum, vi w, const int8_t *q, int j) {
-    int32_t four;
-    memcpy(&four, q + 4 * j, 4);
-    return v_dot(sum, w, v_set32(four));
 }
 /* What such a sum starts at, for |n|, and how it is read in the end, when it is below 2^22: it counts in the last bits
  * of 1.5 * 2^23 as a float, so that a subtraction makes a number of it. A conversion would take the ports of the

@@ -12,7 +12,7 @@ typedef __m512i vi; /* 64 bytes or 16 words */
 typedef __m512 vf;  /* 16 floats */
 
 enum { LANES = 16, GROUPS = LANES / 4, STREAM_SIDES = 1, HAS_BYTE_DOT = 1, DOT_OFFSET = 128 };
-enum { SIDES = 2, MAX_COLUMNS = 6, MAX_COLUMNS_TWO = 4 }; /* of tiles: as many sums as registers allow */
+enum { SIDES = 2, MAX_COLUMNS = 6, MAX_COLUMNS_HALVES = 4 }; /* of tiles: as registers allow */
 #define NPU_MATMUL_BYTE_DOT
 
 /* 16 bytes from each of GROUPS addresses. */
@@ -148,12 +148,6 @@ NPU_INLINE vi v_if_less32(vi a, vi b, vi yes, vi no) {
 /* Adds sums of four products of unsigned bytes of w and signed bytes of x. */
 NPU_INLINE vi v_dot(vi sum, vi w, vi x) {
     return _mm512_dpbusd_epi32(sum, w, x);
-}
-/* The same with the |j|-th four of the bytes at |q| for each lane. */
-NPU_INLINE vi v_dot_word(vi sum, vi w, const int8_t *q, int j) {
-    int32_t four;
-    memcpy(&four, q + 4 * j, 4);
-    return v_dot(sum, w, v_set32(four));
 }
 /* What such a sum starts at, for |n|, and how it is read in the end: other machines have a shorter way. */
 NPU_INLINE vi v_count_from(vi n) {

@@ -13,7 +13,7 @@ typedef int32x4_t vi;   /* 16 bytes or 4 words */
 typedef float32x4_t vf; /* 4 floats */
 
 enum { LANES = 4, GROUPS = 1, STREAM_SIDES = 1, HAS_BYTE_DOT = 0, DOT_OFFSET = 0 };
-enum { SIDES = 4, MAX_COLUMNS = 2, MAX_COLUMNS_TWO = 1 }; /* of tiles: as many sums as registers allow */
+enum { SIDES = 4, MAX_COLUMNS = 2, MAX_COLUMNS_HALVES = 1 }; /* of tiles: as registers allow */
 
 NPU_INLINE uint8x16_t as_u8(vi v) {
     return vreinterpretq_u8_s32(v);
@@ -161,10 +161,11 @@ NPU_INLINE vi v_dot(vi sum, vi w, vi x) {
 NPU_INLINE vi v_dot_small(vi w0, vi x0, vi w1, vi x1) {
     return v_dot_signed(v_dot_signed(v_zero(), w0, x0), w1, x1);
 }
-/* The same with the |j|-th four of the bytes at |q| for each lane. The instruction takes it from 16 of them, by a
- * number that must be a constant for compilers. */
-NPU_INLINE vi v_dot_word(vi sum, vi w, const int8_t *q, int j) {
 #ifdef __ARM_FEATURE_DOTPROD
+/* As matmul_product.h has it. The instruction takes the four from 16 bytes, by a number that must be a constant for
+ * compilers. */
+#define NPU_MATMUL_DOT_WORD
+NPU_INLINE vi v_dot_word(vi sum, vi w, const int8_t *q, int j) {
     int8x16_t x = vld1q_s8(q + j / 4 * 16);
     switch (j % 4) {
     case 0:
@@ -176,12 +177,8 @@ NPU_INLINE vi v_dot_word(vi sum, vi w, const int8_t *q, int j) {
     default:
         return vdotq_laneq_s32(sum, as_s8(w), x, 3);
     }
-#else
-    int32_t four;
-    memcpy(&four, q + 4 * j, 4);
-    return v_dot(sum, w, vdupq_n_s32(four));
-#endif
 }
+#endif
 NPU_INLINE vi v_mul16(vi a, vi b) {
     return vreinterpretq_s32_s16(vmulq_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
 }

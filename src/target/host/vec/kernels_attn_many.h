@@ -1,4 +1,4 @@
-/* FLASH_ATTN on vectors: scores and weights of a block of keys for many query rows. A template as kernels_map.h; part
+/* FLASH_ATTN on vectors: a block of keys and its values for many query rows. A template as kernels_map.h; part
  * of kernels_attn_block.h. Lanes are query rows: queries are turned once a tile ([TILE / GROUP_ROWS][D][GROUP_ROWS]),
  * keys are only converted, and maxima, weights and sums of all rows go side by side without a step across lanes.
  */
