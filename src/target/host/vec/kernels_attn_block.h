@@ -1,8 +1,8 @@
 /* FLASH_ATTN on vectors, one block of 32 keys. A template as kernels_map.h; used by kernels_attn.h, which says what a
  * tile is. The contract is numerics.md §7.
  *
- * Scores and weights of few rows: kernels_attn_few.h, where reading the cache is the cost; of many rows:
- * kernels_attn_many.h, where the products are. Values are converted once for many rows and on the fly for few.
+ * Few rows: kernels_attn_few.h, where reading the cache is the cost; many rows: kernels_attn_many.h, where the products
+ * are. Values are converted once for many rows and on the fly for few.
  *
  * The cache is [D, heads, cells]: a tile of few rows has all of a thread's KV heads, so that it reads each cell's row
  * as one piece. Alone, the short piece of one head out of each long row takes half of the memory's speed at most.
@@ -114,6 +114,21 @@ static inline void visible(const attn_row *r, uint32_t block, uint32_t *from, ui
     *to = r->n <= block ? 0 : r->n - block < BLOCK ? r->n - block : BLOCK;
 }
 
+/* How many rows from |row| on, at most up to before |end|, take the same values of a block, those of the keys from ..
+ * to - 1; 0 when |row| takes none. */
+static inline uint32_t rows_together(const attn_tile *t, uint32_t row, uint32_t end, uint32_t block, uint32_t *from,
+                                     uint32_t *to) {
+    visible(&t->rows[row], block, from, to);
+    if (t->keep[row] < 0 || *from >= *to) return 0;
+    uint32_t n = 1;
+    for (; row + n < end && !(t->keep[row + n] < 0); n++) {
+        uint32_t next_from, next_to;
+        visible(&t->rows[row + n], block, &next_from, &next_to);
+        if (next_from != *from || next_to != *to) break;
+    }
+    return n;
+}
+
 /* exp of |n| vectors of numbers that are not above 0, or NaN: what vf_exp gives, without its care for large ones. What
  * is below NPU_EXP_MIN gives anything on the way and 0 in the end. 127, the exponent's offset, is in what rounds: no x
  * in range makes x * NPU_LOG2E end in .5, so that it does not matter whether the number that it rounds to is even. Each
@@ -141,104 +156,6 @@ static inline vf vf_exp_below(vf x) {
 
 #include "target/host/vec/kernels_attn_few.h"
 #include "target/host/vec/kernels_attn_many.h"
-
-/* A block's values: floats, or halves where they lie. */
-typedef struct attn_values {
-    const uint8_t *first;
-    uint64_t stride;   /* bytes from one key's value to the next's */
-    bool halves;       /* else floats */
-    uint32_t from, to; /* keys that the rows at hand see */
-} attn_values;
-
-static attn_values values_of(const attn_tile *t, uint32_t block, uint32_t count, uint32_t end, attn_ask *ask) {
-    const npu_host_operand *v = &t->call->src[2];
-    attn_values out = {.first = (const uint8_t *)t->values, .stride = t->width * sizeof(float)};
-    if (is_few(t) && v->t.type == NPU_TYPE_F16 && t->dv == t->width) {
-        out.halves = true;
-        out.first = npu_host_at(v, t->kv_head, t->first + block, 0);
-        out.stride = v->t.nb[2];
-        return out;
-    }
-    for (uint32_t j = 0; j < count; j++) {
-        if (is_few(t))
-            ask_for(ask, ((uint32_t)v->t.nb[1] + 63) / 64);
-        else
-            ask_for_row(v, t, block + BLOCK + j, end);
-        to_floats(v->t.type, npu_host_at(v, t->kv_head, t->first + block + j, 0), t->values + j * t->width, t->dv);
-    }
-    return out;
-}
-
-/* acc = acc * keep, then p_j * v_j for the visible j, of |n| rows from |row| and |count| vectors at |i|; n, count and
- * halves are constants where it is called. */
-NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, attn_ask *ask, uint32_t row, uint32_t i, int n,
-                           int count, int halves) {
-    vf acc[VALUE_ROWS][8];
-    const float *p = t->p + row * BLOCK, *keep = t->keep + row;
-    for (int r = 0; r < n; r++)
-        for (int c = 0; c < count; c++)
-            acc[r][c] = vf_mul(vf_load(t->rows[row + (uint32_t)r].acc + i + c * VW), vf_set(keep[r]));
-    for (uint32_t j = v->from; j < v->to; j++) {
-        const void *at = v->first + j * v->stride;
-        const float *f = (const float *)at + i;
-        const uint16_t *h = (const uint16_t *)at + i;
-        vf weight[VALUE_ROWS];
-        if (halves) ask_for(ask, ((uint32_t)count * VW + 31) / 32);
-        for (int r = 0; r < n; r++) weight[r] = vf_set(p[(uint32_t)r * BLOCK + j]);
-        for (int c = 0; c < count; c++) {
-            vf value = halves ? vf_load_half(h + c * VW) : vf_load(f + c * VW);
-            for (int r = 0; r < n; r++) acc[r][c] = vf_fma(weight[r], value, acc[r][c]);
-        }
-    }
-    for (int r = 0; r < n; r++)
-        for (int c = 0; c < count; c++) vf_store(t->rows[row + (uint32_t)r].acc + i + c * VW, acc[r][c]);
-}
-
-NPU_INLINE void add_all(const attn_tile *t, const attn_values *v, attn_ask *ask, uint32_t row, int n, int halves) {
-    uint32_t i = 0;
-    if (n == 1)
-        for (; i + 8 * VW <= t->width; i += 8 * VW) add_values(t, v, ask, row, i, n, 8, halves);
-    for (; i + 4 * VW <= t->width; i += 4 * VW) add_values(t, v, ask, row, i, n, 4, halves);
-    for (; i < t->width; i += VW) add_values(t, v, ask, row, i, n, 1, halves);
-}
-
-NPU_INLINE void add_rows_of(const attn_tile *t, const attn_values *v, attn_ask *ask, uint32_t row, uint32_t n,
-                            int halves) {
-    switch (n) {
-    case 4:
-        add_all(t, v, ask, row, VALUE_ROWS < 4 ? 1 : 4, halves);
-        break;
-    case 3:
-        add_all(t, v, ask, row, VALUE_ROWS < 3 ? 1 : 3, halves);
-        break;
-    case 2:
-        add_all(t, v, ask, row, VALUE_ROWS < 2 ? 1 : 2, halves);
-        break;
-    default:
-        add_all(t, v, ask, row, 1, halves);
-        break;
-    }
-}
-
-/* Rows |row| to before |end_row|, of one head; those that see the same keys of the block are taken together, up to
- * VALUE_ROWS of them. */
-static void take_values(const attn_tile *t, uint32_t row, uint32_t end_row, uint32_t block, attn_values *v,
-                        attn_ask *ask) {
-    for (uint32_t n; row < end_row; row += n) {
-        n = 1;
-        visible(&t->rows[row], block, &v->from, &v->to);
-        if (t->keep[row] < 0 || v->from >= v->to) continue;
-        for (; n < VALUE_ROWS && row + n < end_row && !(t->keep[row + n] < 0); n++) {
-            uint32_t from, to;
-            visible(&t->rows[row + n], block, &from, &to);
-            if (from != v->from || to != v->to) break;
-        }
-        if (v->halves)
-            add_rows_of(t, v, ask, row, n, 1);
-        else
-            add_rows_of(t, v, ask, row, n, 0);
-    }
-}
 
 static void take_block(attn_tile *t, uint32_t block, uint32_t end) {
     uint32_t count = end - block < BLOCK ? end - block : BLOCK;

@@ -168,15 +168,9 @@ typedef struct attn_group {
 /* They are cut as evenly as can be in groups of at most VALUE_ROWS. */
 static uint32_t group_rows(const attn_tile *t, uint32_t block, attn_group *groups) {
     uint32_t count = 0;
-    for (uint32_t row = 0, n; row < t->n_rows; row += n) {
-        uint32_t from, to, next_from, next_to;
-        n = 1;
-        visible(&t->rows[row], block, &from, &to);
-        if (t->keep[row] < 0 || from >= to) continue;
-        for (; row + n < t->n_rows && !(t->keep[row + n] < 0); n++) {
-            visible(&t->rows[row + n], block, &next_from, &next_to);
-            if (next_from != from || next_to != to) break;
-        }
+    for (uint32_t row = 0, n; row < t->n_rows; row += n ? n : 1) {
+        uint32_t from, to;
+        n = rows_together(t, row, t->n_rows, block, &from, &to);
         for (uint32_t left = n, each; left; left -= each) {
             uint32_t most = (left + VALUE_ROWS - 1) / VALUE_ROWS;
             each = (left + most - 1) / most;
