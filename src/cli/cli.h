@@ -53,6 +53,9 @@ void cli_progress(const cli_options *o, const char *what, size_t done, size_t al
 /* Turns SIGBUS on a mapped file that shrank into one line and exit code 1. */
 void cli_catch_shrunk_file(void);
 
+/* A vendor's library that never comes back ends the process, with one line and its exit code. */
+void cli_end_when_stuck(void);
+
 /* Lets the vendors' libraries find the folder of --kernels, by the environment: only while there are no other threads.
  * 0, or the exit code. In main.c. */
 int cli_show_kernels(const cli_options *o);

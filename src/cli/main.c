@@ -143,6 +143,7 @@ static int run(const cli_command *command, int argc, char **argv) {
     if (bad) return bad;
     cli_catch_shrunk_file();
     cli_catch_interrupt();
+    cli_end_when_stuck();
     return command->run(&options);
 }
 

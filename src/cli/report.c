@@ -167,6 +167,17 @@ void cli_catch_shrunk_file(void) {
     sigaction(SIGBUS, &action, NULL);
 }
 
+/* The main thread does not come back from the library, so that nothing can be closed. */
+static void on_stuck(const npu_error *err) {
+    int code = cli_fail(err);
+    cli_output_abandon();
+    _exit(code);
+}
+
+void cli_end_when_stuck(void) {
+    npu_target_on_stuck(on_stuck);
+}
+
 static void print_log(void *context, npu_log_level level, const char *text) {
     static const char *const names[] = {"error", "warning", "info", "debug"};
     (void)context;

@@ -247,6 +247,13 @@ struct npu_target {
 /* The targets of this build. */
 extern const npu_target_ops npu_target_host, npu_target_null;
 
+/* What a program does when a vendor's library does not come back even after the device's process was ended: |fn| is
+ * told once, on a thread of its own, while another hangs in the library; it may end the program, and must not use the
+ * target. NULL, which it is at first: the call is waited for. Set before targets are opened. */
+typedef void npu_target_stuck_fn(const npu_error *err);
+void npu_target_on_stuck(npu_target_stuck_fn *fn);
+void npu_target_stuck(const npu_error *err); /* for targets */
+
 /* The |i|-th compiled target in table order, NULL past the end. */
 const npu_target_ops *npu_target_at(unsigned i);
 

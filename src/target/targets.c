@@ -17,6 +17,16 @@ static const npu_target_ops *const targets[] = {
     &npu_target_null,
 };
 
+static npu_target_stuck_fn *on_stuck;
+
+void npu_target_on_stuck(npu_target_stuck_fn *fn) {
+    on_stuck = fn;
+}
+
+void npu_target_stuck(const npu_error *err) {
+    if (on_stuck) on_stuck(err);
+}
+
 const npu_target_ops *npu_target_at(unsigned i) {
     return i < sizeof targets / sizeof targets[0] ? targets[i] : NULL;
 }

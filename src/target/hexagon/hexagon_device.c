@@ -90,7 +90,7 @@ static npu_status ask_all(const npu_hex_driver *d, npu_hw *hw, npu_error *err) {
 }
 
 npu_status npu_hex_device_hw(const npu_hex_driver *d, npu_hw *hw, npu_error *err) {
-    npu_hex_watch *watch = npu_hex_watch_create(d, NPU_HEX_DOMAIN, 0);
+    npu_hex_watch *watch = npu_hex_watch_create(d, "NPU 0", NPU_HEX_DOMAIN, 0);
     if (!watch) return npu_fail(err, NPU_NO_MEMORY, "hexagon.device", "no thread to watch its calls");
     npu_hex_watch_begin(watch);
     npu_status status = ask_all(d, hw, err);

@@ -169,7 +169,7 @@ static npu_status create(const npu_hex_driver *driver, const npu_target_params *
     s->timeout_us = (uint64_t)((params->timeout_s > 0 ? params->timeout_s : driver->timeout_s) * 1e6);
     s->domain = (int)(NPU_HEX_DOMAIN + place.npu);
     snprintf(s->name, sizeof s->name, "NPU %u:%u", place.npu & 7u, place.session & 7u);
-    s->watch = npu_hex_watch_create(driver, s->domain, s->timeout_us);
+    s->watch = npu_hex_watch_create(driver, s->name, s->domain, s->timeout_us);
     return s->watch ? NPU_OK : npu_fail(err, NPU_NO_MEMORY, "hexagon.session", "no thread to watch its calls");
 }
 

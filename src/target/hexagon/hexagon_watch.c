@@ -3,10 +3,12 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/status.h"
 
 struct npu_hex_watch {
     const npu_hex_driver *driver;
@@ -15,7 +17,9 @@ struct npu_hex_watch {
     unsigned depth;            /* begins without an end: the session's own thread */
     _Atomic uint64_t until_us; /* of what was begun; 0 = nothing */
     atomic_bool has_ended;
-    pthread_t thread;
+    char name[16];
+    atomic_bool is_killing;
+    pthread_t thread, killer;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool stop; /* under the mutex */
@@ -25,40 +29,66 @@ struct npu_hex_watch {
  * several of, need wake nobody. */
 enum { TICKS = 8, TICK_LEAST_US = 100000, TICK_MOST_US = 2000000, WITHIN_LEAST_US = 1000000 };
 
-/* Under the mutex. */
-static void wait_for_tick(npu_hex_watch *g) {
+/* Under the mutex. |stops|: not once the watch is to stop. */
+static void wait_for_tick(npu_hex_watch *g, bool stops) {
     uint64_t at = npu_clock_us() + g->tick_us;
     struct timespec until = {(time_t)(at / 1000000), (long)(at % 1000000) * 1000};
-    while (!g->stop && !pthread_cond_timedwait(&g->changed, &g->mutex, &until)) {
+    while (!(stops && g->stop) && !pthread_cond_timedwait(&g->changed, &g->mutex, &until)) {
     }
 }
 
-static void *watch(void *arg) {
+static void *kill_process(void *arg) {
     npu_hex_watch *g = arg;
-    uint64_t ended = 0; /* the deadline of the call whose process was ended already */
-    pthread_mutex_lock(&g->mutex);
-    while (!g->stop) {
-        uint64_t until = atomic_load(&g->until_us);
-        if (until && until != ended && npu_clock_us() >= until) {
-            struct remote_rpc_process_clean_params kill = {atomic_load(&g->domain)};
-            ended = until;
-            atomic_store(&g->has_ended, true);
-            pthread_mutex_unlock(&g->mutex);
-            g->driver->remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &kill, sizeof kill);
-            pthread_mutex_lock(&g->mutex);
-        }
-        wait_for_tick(g);
-    }
-    pthread_mutex_unlock(&g->mutex);
+    struct remote_rpc_process_clean_params kill = {atomic_load(&g->domain)};
+    g->driver->remote_session_control(FASTRPC_REMOTE_PROCESS_KILL, &kill, sizeof kill);
+    atomic_store(&g->is_killing, false);
     return NULL;
 }
 
-npu_hex_watch *npu_hex_watch_create(const npu_hex_driver *driver, int domain, uint64_t timeout_us) {
+/* Neither the call came back, nor perhaps the one that was to end its process. */
+static void say_stuck(const npu_hex_watch *g) {
+    npu_error err;
+    npu_fail(&err, NPU_TIMEOUT, "hexagon.timeout",
+             "%s: a call of the vendor's library did not come back, %d s after its process was to be ended", g->name,
+             NPU_HEX_CALL_LEAST_S);
+    npu_target_stuck(&err);
+}
+
+/* The call that ends a process may hang as well as any other: it has a thread of its own, and this one the time. */
+static void *watch(void *arg) {
+    npu_hex_watch *g = arg;
+    uint64_t ended = 0, stuck_us = 0; /* the deadline of the call whose process was ended already; when it is stuck */
+    bool has_killer = false;
+    pthread_mutex_lock(&g->mutex);
+    while (!g->stop || atomic_load(&g->is_killing)) {
+        uint64_t until = atomic_load(&g->until_us), now = npu_clock_us();
+        bool is_killing = atomic_load(&g->is_killing);
+        if (until && until != ended && now >= until && !is_killing) {
+            ended = until;
+            stuck_us = now + NPU_HEX_CALL_LEAST_S * 1000000ull;
+            atomic_store(&g->has_ended, true);
+            if (has_killer) pthread_join(g->killer, NULL);
+            atomic_store(&g->is_killing, true);
+            has_killer = !pthread_create(&g->killer, NULL, kill_process, g);
+            if (!has_killer) kill_process(g);
+        } else if (stuck_us && now >= stuck_us && (until == ended || is_killing)) {
+            stuck_us = 0;
+            say_stuck(g);
+        }
+        wait_for_tick(g, !is_killing);
+    }
+    pthread_mutex_unlock(&g->mutex);
+    if (has_killer) pthread_join(g->killer, NULL);
+    return NULL;
+}
+
+npu_hex_watch *npu_hex_watch_create(const npu_hex_driver *driver, const char *name, int domain, uint64_t timeout_us) {
     npu_hex_watch *g = calloc(1, sizeof *g);
     pthread_condattr_t clock;
     if (!g) return NULL;
     uint64_t least = NPU_HEX_CALL_LEAST_S * 1000000ull;
     g->driver = driver;
+    snprintf(g->name, sizeof g->name, "%s", name);
     atomic_init(&g->domain, domain);
     g->limit_us = timeout_us > least ? timeout_us : least;
     g->tick_us = timeout_us / TICKS;

@@ -4,6 +4,10 @@
  * the calls of a packet queue are given. A thread looks now and then how long the call takes that is under way; too
  * long, and it ends the process (FASTRPC_REMOTE_PROCESS_KILL), and the call fails as it does when a process dies by
  * itself. A batch pays for this with a few stores.
+ *
+ * The library must let a call return once its process was ended, and that request too. A thread in one that does not
+ * can't be left: what it may still write to would have to stay for ever. Then npu_target_stuck is told, after another
+ * NPU_HEX_CALL_LEAST_S seconds.
  */
 #ifndef NPU_HEXAGON_WATCH_H
 #define NPU_HEXAGON_WATCH_H
@@ -15,8 +19,9 @@ typedef struct npu_hex_watch npu_hex_watch;
 /* Such calls have this long at least: a machine that emulates may be busy. Seconds. */
 enum { NPU_HEX_CALL_LEAST_S = 20 };
 
-/* A watch of |domain|, with its thread. NULL: no memory or no thread. The driver must outlive it. */
-npu_hex_watch *npu_hex_watch_create(const npu_hex_driver *driver, int domain, uint64_t timeout_us);
+/* A watch of |domain|, which |name| is said for, with its thread. NULL: no memory or no thread. The driver must outlive
+ * it. */
+npu_hex_watch *npu_hex_watch_create(const npu_hex_driver *driver, const char *name, int domain, uint64_t timeout_us);
 /* Once it is known which process it is: asking for that is watched too. */
 void npu_hex_watch_set_domain(npu_hex_watch *watch, int domain);
 /* Between begin and end the clock runs, by the outermost begin: of a call without a limit, or of one whose library has
