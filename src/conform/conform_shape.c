@@ -64,6 +64,12 @@ static uint64_t gap(npu_case *c, uint64_t unit) {
     return npu_case_one_in(c, 3) ? (1 + npu_case_below(c, 8)) * unit : 0;
 }
 
+/* The stride of a dimension of one element is never used, so that views leave nothing there. */
+static void forget_unused(npu_case *c, npu_tensor *t) {
+    for (int i = 1; i < NPU_MAX_DIMS; i++)
+        if (t->ne[i] == 1 && npu_case_one_in(c, 2)) t->nb[i] = 0;
+}
+
 /* Strides: mostly dense, else padded rows, dimensions 1 and 2 swapped in memory, dimensions in any order with gaps
  * (dimension 0 among them for ANY). */
 static void lay_out(npu_case *c, npu_tensor *t, int freedom) {
@@ -95,6 +101,7 @@ static void lay_out(npu_case *c, npu_tensor *t, int freedom) {
         t->nb[dim] = at;
         at = at * (dim ? t->ne[dim] : t->ne[0] / values) + (i == 0 ? pad : 0) + (gaps ? gap(c, unit) : 0);
     }
+    if (gaps) forget_unused(c, t);
     t->offset = NPU_CASE_GUARD;
     if (freedom && npu_case_one_in(c, 4)) t->offset += (1 + npu_case_below(c, 7)) * (uint64_t)unit;
 }

@@ -112,7 +112,7 @@ static void bring(const npu_image_format *image, int tiles, int r, htp_lists lis
         uint32_t n = npu_image_vectors(image, p, 32 * (uint32_t)tiles);
         const uint8_t *plane = data.image + npu_image_plane_at(image, p, 32 * (uint32_t)tiles);
         lists[p] = &at->v;
-        for (uint32_t v = 0; v < n; v++) memcpy(at->b + 4 * v, plane + 128 * v + 4 * r, 4);
+        for (uint32_t v = 0; v < n; v++) memcpy((uint8_t *)at + 4 * v, plane + 128 * v + 4 * r, 4);
         at += (n + 31) / 32;
     }
 }

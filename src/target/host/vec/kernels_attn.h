@@ -270,6 +270,10 @@ static void merge_parts(const attn_work *w, attn_tile *t) {
     }
 }
 
+static uint32_t head_bytes(const npu_tensor *t) {
+    return (uint32_t)npu_format_row_bytes(npu_format_of(t->type), t->ne[0]);
+}
+
 npu_status VEC_FN(flash_attn)(const npu_host_call *call, npu_error *err) {
     uint32_t d = call->src[0].t.ne[0], dv = call->src[2].t.ne[0];
     NPU_TRY(npu_host_attn_check_spans(call, err));
@@ -278,6 +282,7 @@ npu_status VEC_FN(flash_attn)(const npu_host_call *call, npu_error *err) {
     t->call = call;
     t->d = d;
     t->dv = dv;
+    for (int i = 1; i <= 2; i++) t->piece[i] = head_bytes(&call->src[i].t);
     t->width = attn_round(dv);
     t->keys = (float *)(scratch + npu_host_round(sizeof *t));
     t->turned = t->keys + (size_t)BLOCK * attn_round(d);

@@ -36,9 +36,10 @@ typedef struct attn_tile {
     const npu_host_call *call;
     uint32_t d, dv, width; /* |width|: dv rounded up to whole vectors */
     uint32_t n_rows;
-    bool few;         /* rows of any one KV head; only then there may be several heads, one after the other */
-    uint32_t kv_head; /* at hand */
-    uint64_t first;   /* first cell of the spans */
+    uint32_t piece[3]; /* bytes of one head in a row of keys [1] and of values [2]; a stride may be anything */
+    bool few;          /* rows of any one KV head; only then there may be several heads, one after the other */
+    uint32_t kv_head;  /* at hand */
+    uint64_t first;    /* first cell of the spans */
     float *keys, *turned, *values, *p, *acc, *queries;
     uint16_t *halves; /* turned keys that were not converted */
     attn_row rows[TILE];
@@ -65,15 +66,15 @@ static inline bool is_many(const attn_tile *t) {
 
 /* A row of the next block is asked for between other work. Rows of one head lie apart, so that no machine reads them
  * ahead by itself. */
-static inline void ask_for_row(const npu_host_operand *o, const attn_tile *t, uint32_t j, uint32_t end) {
+static inline void ask_for_row(const attn_tile *t, int src, uint32_t j, uint32_t end) {
     if (j >= end) return;
-    const uint8_t *row = npu_host_at(o, t->kv_head, t->first + j, 0);
-    for (uint64_t i = 0; i < o->t.nb[1]; i += 64) __builtin_prefetch(row + i, 0, 2);
+    const uint8_t *row = npu_host_at(&t->call->src[src], t->kv_head, t->first + j, 0);
+    for (uint32_t i = 0; i < t->piece[src]; i += 64) __builtin_prefetch(row + i, 0, 2);
 }
 
 /* Lines of the tile's heads in a block of keys or values that are asked for while another is at work, in the order in
- * which they lie. Evenly, a line for each line that is used: more at a time than a core can wait for would hold up its
- * own loads. */
+ * which they lie; the first head's alone where heads don't lie side by side. Evenly, a line for each line that is used:
+ * more at a time than a core can wait for would hold up its own loads. */
 typedef struct attn_ask {
     const uint8_t *row;
     uint64_t stride;
@@ -87,7 +88,7 @@ static attn_ask lines_of(const attn_tile *t, int src, uint32_t block, uint32_t e
     uint32_t first = t->rows[0].kv_head, heads = t->rows[t->n_rows - 1].kv_head - first + 1;
     return (attn_ask){.row = npu_host_at(o, first, t->first + block, 0),
                       .stride = o->t.nb[2],
-                      .lines = heads * (uint32_t)o->t.nb[1],
+                      .lines = o->t.nb[1] == t->piece[src] ? heads * t->piece[src] : t->piece[src],
                       .rows = end - block < BLOCK ? end - block : BLOCK};
 }
 

@@ -40,7 +40,7 @@ static bool can_turn_halves(const attn_tile *t) {
  * their scores are never used. */
 static void turn_keys(const attn_tile *t, uint32_t block, uint32_t count, attn_ask *ask) {
     const npu_host_operand *k = &t->call->src[1];
-    uint32_t stride = attn_round(t->d), lines_of_row = ((uint32_t)k->t.nb[1] + 63) / 64;
+    uint32_t stride = attn_round(t->d), lines_of_row = (t->piece[1] + 63) / 64;
     if (can_turn_halves(t)) {
         turn_halves(t, block, count, ask);
         return;
@@ -175,9 +175,9 @@ static attn_values values_of(const attn_tile *t, uint32_t block, uint32_t count,
     }
     for (uint32_t j = 0; j < count; j++) {
         if (is_few(t))
-            ask_for(ask, ((uint32_t)v->t.nb[1] + 63) / 64);
+            ask_for(ask, (t->piece[2] + 63) / 64);
         else
-            ask_for_row(v, t, block + BLOCK + j, end);
+            ask_for_row(t, 2, block + BLOCK + j, end);
         to_floats(v->t.type, npu_host_at(v, t->kv_head, t->first + block + j, 0), t->values + j * t->width, t->dv);
     }
     return out;

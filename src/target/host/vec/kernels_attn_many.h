@@ -136,9 +136,8 @@ static bool see_all(const attn_tile *t, uint32_t row, uint32_t rows, uint32_t bl
 
 /* |n| of the block's keys or values from |j| are asked for, where there are as many: evenly between other work, because
  * more at a time than a core can wait for would hold up its own loads. */
-static inline void ask_for_rows(const npu_host_operand *o, const attn_tile *t, uint32_t block, uint32_t j, uint32_t n,
-                                uint32_t end) {
-    for (uint32_t i = j; i < j + n && i < BLOCK; i++) ask_for_row(o, t, block + i, end);
+static inline void ask_for_rows(const attn_tile *t, int src, uint32_t block, uint32_t j, uint32_t n, uint32_t end) {
+    for (uint32_t i = j; i < j + n && i < BLOCK; i++) ask_for_row(t, src, block + i, end);
 }
 
 /* |count| keys of the block; what is in their places behind it is of another block and not seen. */
@@ -150,7 +149,7 @@ static void weigh_all(attn_tile *t, uint32_t block, uint32_t count, uint32_t end
         to_floats(k->t.type, npu_host_at(k, t->kv_head, t->first + block + j, 0), t->keys + j * stride, t->d);
     for (uint32_t row = 0; row < t->n_rows; row += GROUP_ROWS) {
         bool all_seen = see_all(t, row, GROUP_ROWS, block, &last) && !capped;
-        ask_for_rows(&t->call->src[2], t, block, row / GROUP_ROWS * each, each, end);
+        ask_for_rows(t, 2, block, row / GROUP_ROWS * each, each, end);
         if (!last) {
             for (int v = 0; v < ROW_VECTORS; v++) vf_store(t->keep + row + v * VW, vf_set(-1.0f));
             continue;
@@ -249,7 +248,7 @@ static void take_block_many(attn_tile *t, uint32_t block, uint32_t count, uint32
     convert_values(t, block, count);
     for (; i + VALUES <= t->width; i += VALUES) {
         for (uint32_t g = 0; g < n; g++) {
-            if (i == 0) ask_for_rows(&t->call->src[1], t, block + BLOCK, g * each, each, end);
+            if (i == 0) ask_for_rows(t, 1, block + BLOCK, g * each, each, end);
             add_group(t, &groups[g], in_panel(t, i), i, VALUES / VW);
         }
     }

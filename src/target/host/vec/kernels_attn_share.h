@@ -21,7 +21,7 @@ static uint32_t keys_in(const attn_work *w, const attn_run *run, uint32_t chunk)
 /* Rows |from| to before |to| of a run, all KV heads counted, in tiles of as many heads as are read together. */
 static void take_few_rows(const attn_work *w, attn_tile *t, const attn_run *run, uint32_t chunk, uint32_t from,
                           uint32_t to) {
-    uint32_t each = (run->last - run->m) * w->group, heads = PASS_BYTES / (uint32_t)w->call->src[1].t.nb[1];
+    uint32_t each = (run->last - run->m) * w->group, heads = PASS_BYTES / t->piece[1];
     if (heads > TILE / each) heads = TILE / each;
     if (heads < 1) heads = 1;
     for (uint32_t end; from < to; from = end) {
