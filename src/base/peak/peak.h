@@ -23,7 +23,16 @@ uint64_t npu_peak_read(const void *data, uint64_t bytes, uint32_t features);
 /* Sums that are independent of each other: enough to hide the latency of a multiply-add on all machines known. */
 enum { NPU_PEAK_SUMS = 12 };
 
-#define NPU_PEAK_UNROLL _Pragma("GCC unroll 12")
+/* What each multiplying kernel is: |rounds| times |step| for all sums, then their sum by |add| in sum[0]. |start| and
+ * |step| may use the index i. */
+#define NPU_PEAK_LOOP(sum, rounds, start, step, add)                                         \
+    do {                                                                                     \
+        for (int i = 0; i < NPU_PEAK_SUMS; i++) (sum)[i] = start;                            \
+        for (uint64_t n = 0; n < (rounds); n++) {                                            \
+            _Pragma("GCC unroll 12") for (int i = 0; i < NPU_PEAK_SUMS; i++)(sum)[i] = step; \
+        }                                                                                    \
+        for (int i = 1; i < NPU_PEAK_SUMS; i++) (sum)[0] = add((sum)[0], (sum)[i]);          \
+    } while (0)
 
 uint64_t npu_peak_f32_avx2(uint64_t rounds), npu_peak_int8_avx2(uint64_t rounds);
 uint64_t npu_peak_int8_avxvnni(uint64_t rounds);

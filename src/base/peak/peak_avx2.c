@@ -6,12 +6,7 @@
 uint64_t npu_peak_f32_avx2(uint64_t rounds) {
     volatile float values[] = {0.999f, 0.5f}; /* unknown to the compiler */
     __m256 sum[NPU_PEAK_SUMS], a = _mm256_set1_ps(values[0]), b = _mm256_set1_ps(values[1]);
-    for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm256_set1_ps((float)i);
-    for (uint64_t n = 0; n < rounds; n++) {
-        NPU_PEAK_UNROLL
-        for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm256_fmadd_ps(sum[i], a, b);
-    }
-    for (int i = 1; i < NPU_PEAK_SUMS; i++) sum[0] = _mm256_add_ps(sum[0], sum[i]);
+    NPU_PEAK_LOOP(sum, rounds, _mm256_set1_ps((float)i), _mm256_fmadd_ps(sum[i], a, b), _mm256_add_ps);
     return (uint64_t)_mm256_movemask_ps(sum[0]);
 }
 
@@ -20,15 +15,9 @@ uint64_t npu_peak_f32_avx2(uint64_t rounds) {
 uint64_t npu_peak_int8_avx2(uint64_t rounds) {
     volatile char value = 3;
     __m256i sum[NPU_PEAK_SUMS], a = _mm256_set1_epi8(value);
-    for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm256_set1_epi16((short)i);
-    for (uint64_t n = 0; n < rounds; n++) {
-        NPU_PEAK_UNROLL
-        for (int i = 0; i < NPU_PEAK_SUMS; i++) {
-            /* the operand depends on the sum, or the product would be computed once for all */
-            sum[i] = _mm256_add_epi16(sum[i], _mm256_maddubs_epi16(a, sum[i]));
-        }
-    }
-    for (int i = 1; i < NPU_PEAK_SUMS; i++) sum[0] = _mm256_add_epi16(sum[0], sum[i]);
+    /* the operand depends on the sum, or the product would be computed once for all */
+    NPU_PEAK_LOOP(sum, rounds, _mm256_set1_epi16((short)i), _mm256_add_epi16(sum[i], _mm256_maddubs_epi16(a, sum[i])),
+                  _mm256_add_epi16);
     return (uint64_t)_mm256_movemask_epi8(sum[0]);
 }
 

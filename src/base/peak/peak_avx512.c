@@ -6,24 +6,14 @@
 uint64_t npu_peak_f32_avx512(uint64_t rounds) {
     volatile float values[] = {0.999f, 0.5f}; /* unknown to the compiler */
     __m512 sum[NPU_PEAK_SUMS], a = _mm512_set1_ps(values[0]), b = _mm512_set1_ps(values[1]);
-    for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm512_set1_ps((float)i);
-    for (uint64_t n = 0; n < rounds; n++) {
-        NPU_PEAK_UNROLL
-        for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm512_fmadd_ps(sum[i], a, b);
-    }
-    for (int i = 1; i < NPU_PEAK_SUMS; i++) sum[0] = _mm512_add_ps(sum[0], sum[i]);
+    NPU_PEAK_LOOP(sum, rounds, _mm512_set1_ps((float)i), _mm512_fmadd_ps(sum[i], a, b), _mm512_add_ps);
     return _mm512_movepi32_mask(_mm512_castps_si512(sum[0]));
 }
 
 uint64_t npu_peak_int8_avx512(uint64_t rounds) {
     volatile char value = 3;
     __m512i sum[NPU_PEAK_SUMS], a = _mm512_set1_epi8(value);
-    for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm512_set1_epi32(i);
-    for (uint64_t n = 0; n < rounds; n++) {
-        NPU_PEAK_UNROLL
-        for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm512_dpbusd_epi32(sum[i], a, a);
-    }
-    for (int i = 1; i < NPU_PEAK_SUMS; i++) sum[0] = _mm512_add_epi32(sum[0], sum[i]);
+    NPU_PEAK_LOOP(sum, rounds, _mm512_set1_epi32(i), _mm512_dpbusd_epi32(sum[i], a, a), _mm512_add_epi32);
     return _mm512_movepi32_mask(sum[0]);
 }
 

@@ -6,11 +6,6 @@
 uint64_t npu_peak_int8_avxvnni(uint64_t rounds) {
     volatile char value = 3;
     __m256i sum[NPU_PEAK_SUMS], a = _mm256_set1_epi8(value);
-    for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm256_set1_epi32(i);
-    for (uint64_t n = 0; n < rounds; n++) {
-        NPU_PEAK_UNROLL
-        for (int i = 0; i < NPU_PEAK_SUMS; i++) sum[i] = _mm256_dpbusd_avx_epi32(sum[i], a, a);
-    }
-    for (int i = 1; i < NPU_PEAK_SUMS; i++) sum[0] = _mm256_add_epi32(sum[0], sum[i]);
+    NPU_PEAK_LOOP(sum, rounds, _mm256_set1_epi32(i), _mm256_dpbusd_avx_epi32(sum[i], a, a), _mm256_add_epi32);
     return (uint64_t)_mm256_movemask_epi8(sum[0]);
 }

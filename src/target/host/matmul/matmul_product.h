@@ -17,6 +17,10 @@
  * unsigned and have no offset, those of the others have one (|has_offset|). */
 typedef enum wkind { KIND_PLAIN, KIND_MIN, KIND_TWO, KIND_PAIR, KIND_PAIR_MIN, KIND_COUNT } wkind;
 
+/* Tiles are compiled for each kind: X(name, kind). */
+#define MM_EACH_KIND(X) \
+    X(plain, KIND_PLAIN) X(min, KIND_MIN) X(two, KIND_TWO) X(pair, KIND_PAIR) X(pair_min, KIND_PAIR_MIN)
+
 typedef struct wformat {
     wkind kind;
     int offset; /* codes are stored as c + offset, a power of two; 0 when they are unsigned anyway */

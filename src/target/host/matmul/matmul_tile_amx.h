@@ -96,11 +96,7 @@ typedef void tiles_fn(const mm_tile *t, uint32_t columns);
     static void name##_rest(const mm_tile *t, uint32_t columns) {                                        \
         for (int g = 0; g < SIDES && rows_on_side(t, g); g++) tile_columns(kind, 1, (int)columns, g, t); \
     }
-MM_TILES(plain, KIND_PLAIN)
-MM_TILES(min, KIND_MIN)
-MM_TILES(two, KIND_TWO)
-MM_TILES(pair, KIND_PAIR)
-MM_TILES(pair_min, KIND_PAIR_MIN)
+MM_EACH_KIND(MM_TILES)
 #undef MM_TILES
 
 static tiles_fn *const tile_groups[KIND_COUNT][2] = {

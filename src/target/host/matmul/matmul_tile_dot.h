@@ -88,11 +88,7 @@ NPU_INLINE void tile(wkind kind, uint32_t columns, const mm_tile *t) {
         (void)f;                                                                    \
         tile(kind, columns, t);                                                     \
     }
-MM_TILES(plain, KIND_PLAIN)
-MM_TILES(min, KIND_MIN)
-MM_TILES(two, KIND_TWO)
-MM_TILES(pair, KIND_PAIR)
-MM_TILES(pair_min, KIND_PAIR_MIN)
+MM_EACH_KIND(MM_TILES)
 #undef MM_TILES
 
 static void all_columns(const wformat *f, mm_tile t, uint32_t rows) {

@@ -115,6 +115,23 @@ static inline void visible(const attn_row *r, uint32_t block, uint32_t *from, ui
     *to = r->n <= block ? 0 : r->n - block < BLOCK ? r->n - block : BLOCK;
 }
 
+/* add(n) with n, 1 to VALUE_ROWS, as a constant. */
+#define ADD_VALUE_ROWS(n, add)       \
+    switch (n) {                     \
+    case 4:                          \
+        add(VALUE_ROWS < 4 ? 1 : 4); \
+        break;                       \
+    case 3:                          \
+        add(VALUE_ROWS < 3 ? 1 : 3); \
+        break;                       \
+    case 2:                          \
+        add(VALUE_ROWS < 2 ? 1 : 2); \
+        break;                       \
+    default:                         \
+        add(1);                      \
+        break;                       \
+    }
+
 /* How many rows from |row| on, at most up to before |end|, take the same values of a block, those of the keys from ..
  * to - 1; 0 when |row| takes none. */
 static inline uint32_t rows_together(const attn_tile *t, uint32_t row, uint32_t end, uint32_t block, uint32_t *from,

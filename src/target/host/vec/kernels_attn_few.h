@@ -218,20 +218,9 @@ NPU_INLINE void add_all(const attn_tile *t, const attn_values *v, attn_ask *ask,
 
 NPU_INLINE void add_rows_of(const attn_tile *t, const attn_values *v, attn_ask *ask, uint32_t row, uint32_t n,
                             int halves) {
-    switch (n) {
-    case 4:
-        add_all(t, v, ask, row, VALUE_ROWS < 4 ? 1 : 4, halves);
-        break;
-    case 3:
-        add_all(t, v, ask, row, VALUE_ROWS < 3 ? 1 : 3, halves);
-        break;
-    case 2:
-        add_all(t, v, ask, row, VALUE_ROWS < 2 ? 1 : 2, halves);
-        break;
-    default:
-        add_all(t, v, ask, row, 1, halves);
-        break;
-    }
+#define ADD(rows) add_all(t, v, ask, row, rows, halves)
+    ADD_VALUE_ROWS(n, ADD)
+#undef ADD
 }
 
 /* Rows |row| to before |end_row|, of one head; those that see the same keys of the block are taken together, up to

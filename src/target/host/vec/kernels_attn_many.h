@@ -224,20 +224,9 @@ NPU_INLINE void add_panel(const attn_tile *t, const attn_group *g, const float *
 }
 
 NPU_INLINE void add_group(const attn_tile *t, const attn_group *g, const float *values, uint32_t i, int count) {
-    switch (g->n) {
-    case 4:
-        add_panel(t, g, values, i, VALUE_ROWS < 4 ? 1 : 4, count);
-        break;
-    case 3:
-        add_panel(t, g, values, i, VALUE_ROWS < 3 ? 1 : 3, count);
-        break;
-    case 2:
-        add_panel(t, g, values, i, VALUE_ROWS < 2 ? 1 : 2, count);
-        break;
-    default:
-        add_panel(t, g, values, i, 1, count);
-        break;
-    }
+#define ADD(rows) add_panel(t, g, values, i, rows, count)
+    ADD_VALUE_ROWS(g->n, ADD)
+#undef ADD
 }
 
 static void take_block_many(attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
