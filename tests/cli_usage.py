@@ -116,6 +116,43 @@ def needs_npu():
         expect(2, command, flag, says=f"npu {command} has no flag {flag}")
 
 
+def contradictions():
+    """What a device, its driver and the emulated device's settings can't mean together: wrong use, said before the model, which is
+    not there, is looked for; and that each is fine without the other."""
+    hexagon, xdna, absent = ["--npu-target", "hexagon"], ["--npu-target", "xdna"], "/no/such/model"
+    qemu, sim, emu = [*hexagon, "--driver", "qemu"], [*hexagon, "--driver", "sim"], [*xdna, "--driver", "emu"]
+    folder = pathlib.Path(__file__).parent
+    for says, *words in (
+            ("--emu arch=v79: qemu runs programs up to v73; driver sim runs all", *qemu, "--emu", "arch=v79"),
+            ("--emu strict=1: qemu is not strict; driver sim can be", *qemu, "--emu", "strict=1"),
+            ("--emu preempt=20: qemu is not strict", *qemu, "--emu", "preempt=20"),
+            ("--emu is for emulated drivers, not auto", *hexagon, "--emu", "seed=1"),
+            ("--emu is for emulated drivers, not fastrpc", *hexagon, "--driver", "fastrpc", "--emu", "seed=1"),
+            ("--emu is for the emulated driver, not auto", *xdna, "--emu", "seed=1"),
+            ("--emu is for the emulated driver, not accel", *xdna, "--driver", "accel", "--emu", "seed=1"),
+            ("--emu driver=qemu and --driver sim contradict", *sim, "--emu", "driver=qemu"),
+            (f"--emu program=/x and --kernels {folder} contradict", *sim, "--kernels", folder, "--emu", "program=/x"),
+            ("--emu seed=1 and --emu seed=2 contradict", *sim, "--emu", "seed=1", "--emu", "seed=2"),
+            ("contradict each other: several rules are joined by ;", *sim, "--emu", "fault=off", "--emu", "fault=off"),
+            ("--emu nosuch=1: no such key", *sim, "--emu", "nosuch=1"), ("--emu nosuch=1: no such key", *emu, "--emu", "nosuch=1"),
+            ("--emu seed: not KEY=VALUE", *emu, "--emu", "seed"), ("--emu generation=x: ", *emu, "--emu", "generation=x"),
+            ("--npu-devices \"0:9\": an item is", *sim, "--npu-devices", "0:9"),
+            ("--split layer: a group in brackets", *sim, "--npu-devices", "[0:0,0:1]", "--split", "layer"),
+            ("target xdna works on one device: it takes no --npu-devices", *emu, "--npu-devices", "0:0"),
+            ("--device cpu and --driver contradict", "--device", "cpu", "--driver", "sim"),
+            ("--device npu and --fast contradict", "--device", "npu", "--fast"),
+            ("--fast and --driver contradict", *sim[2:], "--fast"),
+            ("--exact and --driver contradict", *sim[2:], "--exact")):
+        expect(2, "run", "-m", absent, "-p", "x", *words, says=says)
+        expect(2, "logits", "-m", absent, "--ids", "1", "--greedy", "1", *words, says=says)
+    for arch, says in (("v79", "--arch v79 and --driver qemu contradict each other: qemu runs programs up to v73"),
+                       ("v73", "--emu arch=v69 and --arch v73 contradict each other")):
+        expect(2, "plan", "-m", absent, *qemu, "--arch", arch, "--emu", "arch=v69", says=says)
+    for words in ([*qemu, "--emu", "arch=v69"], [*sim, "--emu", "arch=v79"], [*sim, "--emu", "strict=1"], [*sim, "--emu", "seed=1"],
+                  [*emu, "--emu", "seed=1"], [*sim, "--npu-devices", "[0:0,0:1]", "--split", "row"]):
+        expect(1, "run", "-m", absent, "-p", "x", *words, says=f"{absent}: ")
+
+
 def refusals():
     for command in ("run", "bench", "plan"):
         expect(3, command, "-m", "/no/such/model", "--npu-target", "nosuch",
@@ -185,6 +222,7 @@ def limits():
 def main():
     usage()
     needs_npu()
+    contradictions()
     refusals()
     limits()
     finish()

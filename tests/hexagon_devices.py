@@ -164,7 +164,7 @@ def refused(folder):
         (2, "split by rows", [*HEXAGON, "--npu-devices", "[0:0,0:1]", "--split", "tensor"]),
         (2, "list of groups", [*HEXAGON, "--npu-devices", "[0:0,0:1],[1:0,1:1]"]),
 
-        (3, "takes no --npu-devices", ["--npu-target", "xdna", "--driver", "emu", "--npu-devices", "0:0,0:1"]),
+        (2, "takes no --npu-devices", ["--npu-target", "xdna", "--driver", "emu", "--npu-devices", "0:0,0:1"]),
         (4, "--emu cdsps=2", [*HEXAGON[:4], "--npu-devices", "1:0"]),
         (3, "262144 to ", [*HEXAGON, "--emu", "vtcm=64K"]),
         (4, "NPU 1:0 (domain cdsp1) is not there", [*HEXAGON[:4], "--npu-devices", "0:0,1:0"]),

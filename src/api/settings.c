@@ -39,9 +39,7 @@ npu_status npu__api_caps(const npu_context_params *p, const char *arch, const np
                         MAX_TIMEOUT_S);
     if (!p->npu_target) return npu_target_host.probe(&target_params, caps, err);
     NPU_TRY(npu_target_find(p->npu_target, target, err));
-    if ((p->npu_devices || p->split) && !(*target)->has_devices)
-        return npu_fail(err, NPU_REFUSED, "context.devices", "target %s works on one device: it takes no %s",
-                        p->npu_target, p->npu_devices ? "--npu-devices" : "--split");
+    NPU_TRY(npu_target_check(*target, &target_params, p->kernels_dir, err));
     if (p->mode != NPU_MODE_DEFAULT)
         return npu_fail(err, NPU_REFUSED, "context.target_mode",
                         "target %s runs in default mode only; exact and fast are for the CPU", p->npu_target);

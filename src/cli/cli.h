@@ -90,7 +90,8 @@ const char *cli_plan_hash(const cli_session *session);
 npu_context_params cli_context_params(const cli_options *o);
 npu_logger cli_logger(const cli_options *o);
 
-/* --npu-target or --device npu name a target of this build: else refused. Returns 0 or an exit code after printing. */
+/* --npu-target names a target of this build, and what else is said of it can be meant: else refused, before anything is
+ * opened. Returns 0 or an exit code after printing. */
 int cli_check_target(const cli_options *o);
 
 /* What --emu may set, for --npu-target or the first target that has emulated devices: one line a key. */

@@ -34,6 +34,7 @@ static int check_pairs(const cli_options *o) {
         {CLI_OPT_verbose, CLI_OPT_quiet},
         {CLI_OPT_exact, CLI_OPT_driver},
         {CLI_OPT_fast, CLI_OPT_npu_target},
+        {CLI_OPT_fast, CLI_OPT_driver},
         {CLI_OPT_host_cost, CLI_OPT_json_schema},
         {CLI_OPT_no_cache, CLI_OPT_cache_limit},
         {CLI_OPT_ops, CLI_OPT_repack},
@@ -88,6 +89,18 @@ static int check_cpu_level(const cli_options *o) {
     return 0;
 }
 
+/* One key twice: the second would take the first's place. */
+static int check_emu(const cli_options *o) {
+    for (int i = 0; o->emu[i]; i++)
+        for (int k = 0; k < i; k++) {
+            size_t n = strcspn(o->emu[i], "=") + 1;
+            if (!strncmp(o->emu[i], o->emu[k], n) && strcmp(o->emu[i], "help") != 0)
+                return cli_usage("--emu %s and --emu %s contradict each other%s", o->emu[k], o->emu[i],
+                                 !strncmp(o->emu[i], "fault=", n) ? ": several rules are joined by ;" : "");
+        }
+    return 0;
+}
+
 /* An emulated device that does not compute answers with what was in memory. */
 static int check_idle(const cli_options *o) {
     for (int i = 0; o->emu[i] && !o->host_cost; i++)
@@ -98,6 +111,7 @@ static int check_idle(const cli_options *o) {
 
 int cli_check_options(const cli_options *o) {
     int bad = check_pairs(o);
+    if (!bad) bad = check_emu(o);
     if (!bad) bad = check_idle(o);
     if (!bad && o->split && !o->npu_devices)
         bad = cli_usage("--split %s has no effect: it needs --npu-devices SET", o->split);

@@ -97,7 +97,8 @@ static int exit_code(const npu_error *err) {
 static bool is_usage(const npu_error *err) {
     const char *dot = strrchr(err->code, '.');
     return (dot && !strcmp(dot, ".emu_setting")) || !strcmp(err->code, "hexagon.devices") ||
-           !strcmp(err->code, "hexagon.split") || !strcmp(err->code, "conform.none");
+           !strcmp(err->code, "hexagon.split") || !strcmp(err->code, "target.devices") ||
+           !strcmp(err->code, "conform.none");
 }
 
 static const char *text_of(const npu_error *err) {

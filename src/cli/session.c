@@ -73,7 +73,14 @@ int cli_check_target(const cli_options *o) {
                                  cli_option_name(for_npu[i]));
         return 0;
     }
-    return npu_target_find(o->npu_target, &target, &err) == NPU_OK ? 0 : cli_fail(&err);
+    if (npu_target_find(o->npu_target, &target, &err) != NPU_OK) return cli_fail(&err);
+    npu_target_params params = {.logger = cli_logger(o),
+                                .driver = o->driver,
+                                .arch = o->arch,
+                                .devices = o->npu_devices,
+                                .split = o->split,
+                                .emu = o->emu[0] ? o->emu : NULL};
+    return npu_target_check(target, &params, o->kernels, &err) == NPU_OK ? 0 : cli_fail(&err);
 }
 
 npu_status cli_emu_keys(const cli_options *o, const char **keys, npu_error *err) {

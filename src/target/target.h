@@ -220,6 +220,11 @@ typedef struct npu_target_ops {
      * target writes them. INVALID: what the settings can't mean. */
     npu_status (*spread)(npu_plan *plan, npu_error *err);
 
+    /* Optional: whether |params| and |kernels_dir| can be meant at all, as far as that shows without a device: an
+     * emulator's library may be loaded and asked, nothing else is opened. REFUSED or INVALID says what contradicts what
+     * or is not known. probe and open refuse the same. */
+    npu_status (*check_params)(const npu_target_params *params, const char *kernels_dir, npu_error *err);
+
     /* Optional: the settings that params->emu may have, one line each, for --emu help. */
     npu_status (*describe_emu)(const npu_target_params *params, const char **text, npu_error *err);
 
@@ -261,6 +266,11 @@ const npu_target_ops *npu_target_at(unsigned i);
  *     --npu-target NAME: this build has no such target (compiled: LIST)
  * when there is none; LIST: the NPU targets in table order, joined by ", ", or "none". Opens nothing. */
 npu_status npu_target_find(const char *name, const npu_target_ops **out, npu_error *err);
+
+/* check_params of |target|, and of every target: REFUSED ("target.devices") when |params| names several devices of one
+ * that has none. */
+npu_status npu_target_check(const npu_target_ops *target, const npu_target_params *params, const char *kernels_dir,
+                            npu_error *err);
 
 /* A host buffer over memory that lives elsewhere and outlives it; free with npu_target_host.buffer_free. */
 npu_status npu_host_buffer_wrap(const void *data, uint64_t bytes, npu_buffer_use use, npu_buffer **out, npu_error *err);

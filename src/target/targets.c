@@ -47,6 +47,14 @@ npu_status npu_target_find(const char *name, const npu_target_ops **out, npu_err
                     name, used ? list : "none");
 }
 
+npu_status npu_target_check(const npu_target_ops *target, const npu_target_params *params, const char *kernels_dir,
+                            npu_error *err) {
+    if ((params->devices || params->split) && !target->has_devices)
+        return npu_fail(err, NPU_REFUSED, "target.devices", "target %s works on one device: it takes no %s",
+                        target->name, params->devices ? "--npu-devices" : "--split");
+    return target->check_params ? target->check_params(params, kernels_dir, err) : NPU_OK;
+}
+
 static const char *const roles[] = {
 #define NPU_ROLE(NAME, value, name, text) [value] = name,
 #include "target/npu_roles.def"

@@ -33,8 +33,8 @@ static const struct key {
     {"arch", ARCH, AT(arch), "v68..v81", "v73: what the device says it is", 68, 81},
     {"window", SIZE, AT(window_bytes), NULL, "3328M: bytes that can be mapped in a session; 48M, 2G", 1 << 20,
      3758096384u},
-    {"window_by_free", SWITCH, AT(window_by_free), NULL, "0: with 1 address space comes back at rpcmem_free only", 0,
-     1},
+    {"window_by_free", SWITCH, AT(window_by_free), NULL,
+     "0: with 1 address space comes back at rpcmem_free only, so a model must fit the window", 0, 1},
     {"slots", NUMBER, AT(slots), NULL, "64: mappings in a session", 1, 4096},
     {"max_buffer", SIZE, AT(max_buffer_bytes), NULL, "1024G: largest buffer that rpcmem gives; 6M", 1 << 20,
      1ull << 40},
@@ -136,69 +136,10 @@ static int set_number(const struct key *key, const char *value, char *field) {
     return 0;
 }
 
-// Events of the NPU program have names too: those that ours has. Others' are said as "event.NAME".
-static const struct emu_fault_name host_calls[] = {
-    {"remote_handle64_open", EMU_FAULT_CALL},
-    {"remote_handle64_invoke", EMU_FAULT_CALL},
-    {"remote_handle64_close", EMU_FAULT_CALL},
-    {"remote_handle64_control", EMU_FAULT_CALL},
-    {"remote_handle_control", EMU_FAULT_CALL},
-    {"remote_session_control", EMU_FAULT_CALL},
-    {"remote_system_request", EMU_FAULT_CALL},
-    {"rpcmem_alloc", EMU_FAULT_CALL},
-    {"rpcmem_alloc2", EMU_FAULT_CALL},
-    {"rpcmem_free", EMU_FAULT_CALL},
-    {"rpcmem_to_fd", EMU_FAULT_CALL},
-    {"fastrpc_mmap", EMU_FAULT_CALL},
-    {"fastrpc_munmap", EMU_FAULT_CALL},
-    {"dspqueue_create", EMU_FAULT_CALL},
-    {"dspqueue_close", EMU_FAULT_CALL},
-    {"dspqueue_export", EMU_FAULT_CALL},
-    {"dspqueue_write", EMU_FAULT_CALL},
-    {"dspqueue_write_noblock", EMU_FAULT_CALL},
-    {"dspqueue_read", EMU_FAULT_CALL},
-    {"dspqueue_read_noblock", EMU_FAULT_CALL},
-    {"dspqueue_peek", EMU_FAULT_CALL},
-    {"dspqueue_peek_noblock", EMU_FAULT_CALL},
-    {"dspqueue_write_early_wakeup_noblock", EMU_FAULT_CALL},
-    {"dspqueue_get_stat", EMU_FAULT_CALL},
-    {NULL, 0},
-};
-static const struct emu_fault_name dsp_calls[] = {
-    {"op", EMU_FAULT_EVENT},
-    {"fence", EMU_FAULT_EVENT},
-    {"dma", EMU_FAULT_ALL},
-    {"invoke", EMU_FAULT_CALL},
-    {"map", EMU_FAULT_CALL},
-    {"HAP_mmap", EMU_FAULT_CALL},
-    {"HAP_mmap2", EMU_FAULT_CALL},
-    {"HAP_munmap", EMU_FAULT_CALL},
-    {"HAP_munmap2", EMU_FAULT_CALL},
-    {"HAP_mmap_get", EMU_FAULT_CALL},
-    {"HAP_mem_request", EMU_FAULT_CALL},
-    {"HAP_compute_res_acquire", EMU_FAULT_CALL},
-    {"HAP_compute_res_acquire_cached", EMU_FAULT_CALL},
-    {"HAP_compute_res_release", EMU_FAULT_CALL},
-    {"HAP_power_set", EMU_FAULT_CALL},
-    {"qurt_thread_create", EMU_FAULT_CALL},
-    {"qurt_mem_cache_clean", EMU_FAULT_CALL},
-    {"dspqueue_import", EMU_FAULT_CALL},
-    {"dspqueue_close", EMU_FAULT_CALL},
-    {"dspqueue_read", EMU_FAULT_CALL},
-    {"dspqueue_write", EMU_FAULT_CALL},
-    {"dspqueue_write_noblock", EMU_FAULT_CALL},
-    {"dspqueue_peek", EMU_FAULT_CALL},
-    {"dspqueue_write_early_wakeup_noblock", EMU_FAULT_CALL},
-    {"dspqueue_get_stat", EMU_FAULT_CALL},
-    {NULL, 0},
-};
-static const struct emu_fault_names fault_names = {host_calls, dsp_calls, CDSP_DOMAIN_ID, EMU_DOMAINS - 1,
-                                                   EMU_DOMAIN_STEP *EMU_SESSIONS};
-
 static int set_faults(const char *value) {
     struct emu_faults faults;
     char why[128];
-    if (emu_faults_refused(value, &fault_names, why, sizeof why)) {
+    if (emu_faults_refused(value, &emu_fault_calls, why, sizeof why)) {
         emu_setting_refuse("%s", why);
         return AEE_EBADPARM;
     }
@@ -241,6 +182,25 @@ static int set(const struct key *key, const char *value) {
     }
 }
 
+// What is compiled in to see every access is in native programs only, and qemu's newest Hexagon is a v73.
+static const char *contradiction(const struct emu_settings *s) {
+    if (s->driver != EMU_DRIVER_QEMU) return NULL;
+    if (s->arch > EMU_QEMU_ARCH) return "qemu runs programs up to v73; driver sim runs all";
+    return emu_strict() || s->strict.evict || s->strict.preempt ? "qemu is not strict; driver sim can be" : NULL;
+}
+
+// Takes back what contradicts the settings before it.
+static int set_consistent(const struct key *key, const char *value) {
+    static struct emu_settings before; // under the lock
+    before = emu.settings;
+    int result = set(key, value);
+    const char *why = result ? NULL : contradiction(&emu.settings);
+    if (!why) return result;
+    emu.settings = before;
+    emu_setting_refuse("%s", why);
+    return AEE_EBADPARM;
+}
+
 EMU_API int npu_emu_configure(const char *key, const char *value) {
     int result = AEE_EUNSUPPORTED;
     emu_setting_refuse("%s", "");
@@ -249,7 +209,7 @@ EMU_API int npu_emu_configure(const char *key, const char *value) {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         char range[EMU_RANGE_BYTES];
         if (strcmp(keys[i].name, key)) continue;
-        result = set(&keys[i], value);
+        result = set_consistent(&keys[i], value);
         if (result && !*emu_setting_refusal()) emu_setting_refuse("takes %s", values_of(&keys[i], range));
     }
     emu_unlock();
@@ -277,57 +237,4 @@ EMU_API unsigned npu_emu_unmet(char *text, unsigned bytes) {
 
 EMU_API const char *npu_emu_refusal(void) {
     return emu_setting_refusal();
-}
-
-static const char *const counters[EMU_COUNTERS] = {[EMU_COUNT_MAPPED_BYTES] = "mapped_bytes",
-                                                   [EMU_COUNT_MAPPINGS] = "mappings",
-                                                   [EMU_COUNT_DMA_DESCRIPTORS] = "dma_descriptors",
-                                                   [EMU_COUNT_DMA_BYTES] = "dma_bytes",
-                                                   [EMU_COUNT_DMA_FAULTS] = "dma_faults",
-                                                   [EMU_COUNT_INVOKES] = "invokes",
-                                                   [EMU_COUNT_CACHE_OPS] = "cache_ops",
-                                                   [EMU_COUNT_POWER_VOTES] = "power_votes",
-                                                   [EMU_COUNT_POWER_TYPES] = "power_types",
-                                                   [EMU_COUNT_SMALL_STACKS] = "small_stacks",
-                                                   [EMU_COUNT_EVENTS] = "events",
-                                                   [EMU_COUNT_FAULTS_MET] = "faults_met",
-                                                   [EMU_COUNT_LINES_CLEANED] = "lines_cleaned",
-                                                   [EMU_COUNT_LINES_INVALIDATED] = "lines_invalidated",
-                                                   [EMU_COUNT_EVICTIONS] = "evictions",
-                                                   [EMU_COUNT_VTCM_SCALARS] = "vtcm_scalars",
-                                                   [EMU_COUNT_VIOLATIONS] = "violations"};
-
-EMU_API int npu_emu_query(int domain, const char *name, unsigned long long *value) {
-    struct emu_session *session;
-    int result = AEE_EUNSUPPORTED;
-    if (!name || !value) return AEE_EBADPARM;
-    emu_lock();
-    session = emu_session_of(domain);
-    const struct {
-        const char *name;
-        unsigned long long value;
-    } limits[] = {{"window", emu.settings.window_bytes},
-                  {"max_buffer", emu.settings.max_buffer_bytes},
-                  {"slots", emu.settings.slots}};
-    for (size_t i = 0; session && i < sizeof limits / sizeof *limits; i++) {
-        if (strcmp(limits[i].name, name)) continue;
-        *value = limits[i].value;
-        emu_unlock();
-        return 0;
-    }
-    if (!session || session->state != EMU_SESSION_LIVE) {
-        emu_unlock();
-        return AEE_EBADPARM;
-    }
-    if (!strcmp(name, "pid")) {
-        *value = (unsigned long long)session->pid;
-        result = 0;
-    }
-    for (int i = 0; i < EMU_COUNTERS; i++) {
-        if (strcmp(counters[i], name)) continue;
-        *value = atomic_load(&session->block->counters[i]);
-        result = 0;
-    }
-    emu_unlock();
-    return result;
 }

@@ -28,6 +28,8 @@
 #define EMU_DSP_NO_SKEL        ((int)0x80000406u)
 #define EMU_DSP_PROCESS_FAILED ((int)0x8000054Fu)
 
+#define EMU_QEMU_ARCH 73 // the newest that qemu-hexagon runs
+
 enum emu_driver { EMU_DRIVER_SIM, EMU_DRIVER_QEMU };
 
 struct emu_settings {
@@ -158,6 +160,7 @@ bool emu_meet(const char *name, int *code);
 void emu_settings_default(struct emu_settings *settings);
 uint32_t emu_hvx_contexts(const struct emu_settings *settings);
 uint32_t emu_vtcm_bytes(const struct emu_settings *settings);
+extern const struct emu_fault_names emu_fault_calls; // that a fault rule may name (fault_calls.c)
 
 // --- strict mode (strict.c) ---
 bool emu_strict(void); // any part of it

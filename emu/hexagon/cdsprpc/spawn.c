@@ -220,9 +220,8 @@ static void stop_failed(struct emu_session *session) {
 int emu_session_spawn(struct emu_session *session) {
     struct start start = {.session = session, .socket = -1};
     int pair[2], error;
-    if (session->driver == EMU_DRIVER_QEMU && (emu.settings.arch > 73 || !*session->program)) {
-        emu_tell("qemu runs programs up to v73, named at the first open; asked for v%u, program \"%s\"",
-                 emu.settings.arch, session->program);
+    if (session->driver == EMU_DRIVER_QEMU && !*session->program) {
+        emu_tell("qemu starts a program that is named at the first open, and none was");
         return EMU_DSP_PROCESS_FAILED;
     }
     if (make_block(session)) return AEE_ENOMEMORY;

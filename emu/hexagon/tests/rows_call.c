@@ -235,6 +235,26 @@ static void faults(void) {
     kit_close(h);
 }
 
+// What qemu can't be is refused when it is said, in either order; then the settings are those before.
+static void contradictions(void) {
+    static const struct setting {
+        const char *key, *value, *back;
+    } rows[] = {{"arch", "v75", "v73"}, {"strict", "1", "0"},      {"cache", "1", "0"},  {"dma", "1", "0"},
+                {"evict", "1", "0"},    {"vtcm_checks", "1", "0"}, {"preempt", "1", "0"}};
+    for (const struct setting *s = rows; s < rows + sizeof rows / sizeof *rows; s++) {
+        kit_set("driver", "qemu");
+        EQUAL(lib.npu_emu_configure(s->key, s->value), AEE_EBADPARM);
+        CHECK(strstr(lib.npu_emu_refusal(), "qemu") && strstr(lib.npu_emu_refusal(), "driver sim"));
+        kit_set("driver", "sim");
+        kit_set(s->key, s->value);
+        EQUAL(lib.npu_emu_configure("driver", "qemu"), AEE_EBADPARM);
+        kit_set(s->key, s->back);
+        kit_set("driver", "qemu");
+    }
+    kit_set("driver", kit_qemu ? "qemu" : "sim");
+    kit_close(kit_open(0));
+}
+
 static void *refuse_elsewhere(void *result) {
     *(int *)result = lib.npu_emu_configure("fault", "dsp:HAP_nmap@3=die");
     return NULL;
@@ -277,5 +297,6 @@ const struct row kit_rows_call[] = {{"one DSP process for each effective domain"
                                     {"GET_DSP_INFO and the latency request", dsp_info},
                                     {"remote_system_request", domains},
                                     {"faults on request", faults},
+                                    {"settings that contradict each other", contradictions},
                                     {"why something failed", reasons},
                                     {0}};

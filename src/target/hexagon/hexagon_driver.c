@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "target/emu_library.h"
 #include "target/emu_setting.h"
+#include "target/hexagon/hexagon_device.h"
 
 /* |timeout_s| is for users who give no --timeout, which always wins: a device answers within 5 seconds, emulation takes
  * its time. */
@@ -103,8 +104,36 @@ static npu_status configure(npu_hex_driver *d, const char *setting, npu_error *e
     return npu_emu_set(set, d->refusal, setting, AEE_EUNSUPPORTED, "hexagon.emu_setting", err);
 }
 
+/* The value of a setting "key=value" when that is its |key|, else NULL. */
+static const char *value_of(const char *setting, const char *key) {
+    size_t n = strlen(key);
+    return !strncmp(setting, key, n) && setting[n] == '=' ? setting + n + 1 : NULL;
+}
+
+/* What other flags say must not be said a second time, otherwise. */
+static npu_status check_setting(const char *setting, const npu_target_params *params, const char *kernels_dir,
+                                npu_error *err) {
+    const char *arch = value_of(setting, "arch"), *flag = NULL, *said = NULL;
+    if (value_of(setting, "driver")) flag = "--driver", said = params->driver;
+    if (value_of(setting, "program") && kernels_dir) flag = "--kernels", said = kernels_dir;
+    if (arch && params->arch && strcmp(arch, params->arch) != 0) flag = "--arch", said = params->arch;
+    if (!flag) return NPU_OK;
+    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu %s and %s %s contradict each other: leave one out",
+                    setting, flag, said);
+}
+
+static npu_status configure_arch(npu_hex_driver *d, const char *name, const npu_target_params *params, npu_error *err) {
+    char setting[64];
+    const npu_hex_arch *arch;
+    NPU_TRY(npu_hex_arch_named(params->arch, &arch, err));
+    snprintf(setting, sizeof setting, "arch=v%u", arch->arch);
+    if (configure(d, setting, err) == NPU_OK) return NPU_OK;
+    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--arch %s and --driver %s contradict each other: %s",
+                    params->arch, name, d->refusal());
+}
+
 /* The emulator's own defaults, then where NPU programs are, then the driver's and the user's settings. */
-static npu_status configure_all(npu_hex_driver *d, const char *const driver[3], const char *kernels_dir,
+static npu_status configure_all(npu_hex_driver *d, size_t driver, const char *kernels_dir,
                                 const npu_target_params *params, npu_error *err) {
     char program[600];
     if (!kernels_dir)
@@ -112,16 +141,14 @@ static npu_status configure_all(npu_hex_driver *d, const char *const driver[3], 
     snprintf(program, sizeof program, "program=%s", d->programs);
     NPU_TRY(configure(d, program, err));
     NPU_TRY(configure(d, "quiet=1", err)); /* its reason goes into our own line */
-    for (unsigned i = 0; driver[i]; i++) NPU_TRY(configure(d, driver[i], err));
-    if (params->arch) {
-        char arch[64];
-        snprintf(arch, sizeof arch, "arch=%s", params->arch);
-        NPU_TRY(configure(d, arch, err));
-    }
+    const char *const *settings = drivers[driver].settings;
+    for (unsigned i = 0; settings[i]; i++) NPU_TRY(configure(d, settings[i], err));
+    if (params->arch) NPU_TRY(configure_arch(d, drivers[driver].name, params, err));
     for (const char *const *s = params->emu; s && *s; s++) {
-        static const char key[] = "program=";
         NPU_TRY(configure(d, *s, err));
-        if (!strncmp(*s, key, sizeof key - 1)) snprintf(d->programs, sizeof d->programs, "%s", *s + sizeof key - 1);
+        NPU_TRY(check_setting(*s, params, kernels_dir, err));
+        const char *programs = value_of(*s, "program");
+        if (programs) snprintf(d->programs, sizeof d->programs, "%s", programs);
     }
     npu_emu_query_fn *query;
     unsigned long long value;
@@ -160,21 +187,37 @@ static npu_status check_folder(const char *kernels_dir, bool emulated, npu_error
     return why ? npu_fail(err, NPU_REFUSED, "hexagon.kernels", "--kernels %s: %s", kernels_dir, why) : NPU_OK;
 }
 
+static npu_status check_emulated(const npu_target_params *params, const char *driver, bool emulated, npu_error *err) {
+    if (emulated || !params->emu || !*params->emu) return NPU_OK;
+    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu is for emulated drivers, not %s", driver);
+}
+
+npu_status npu_hex_driver_check(const npu_target_params *params, const char *kernels_dir, npu_error *err) {
+    const char *name = params->driver ? params->driver : "auto";
+    npu_hex_driver d;
+    size_t i;
+    NPU_TRY(find_driver(name, &i, err));
+    NPU_TRY(check_emulated(params, name, drivers[i].emulated, err));
+    if (!drivers[i].emulated) return NPU_OK;
+    NPU_TRY(npu_hex_driver_open(params, kernels_dir, &d, err));
+    npu_hex_driver_close(&d);
+    return NPU_OK;
+}
+
 npu_status npu_hex_driver_open(const npu_target_params *params, const char *kernels_dir, npu_hex_driver *d,
                                npu_error *err) {
     *d = (npu_hex_driver){0};
     const char *name = params->driver ? params->driver : "auto";
     size_t i;
     NPU_TRY(find_driver(name, &i, err));
+    NPU_TRY(check_emulated(params, name, drivers[i].emulated, err));
     d->emulated = drivers[i].emulated;
     d->timeout_s = drivers[i].timeout_s;
     NPU_TRY(check_folder(kernels_dir, d->emulated, err));
     if (kernels_dir) snprintf(d->programs, sizeof d->programs, "%s", kernels_dir);
     npu_status status = d->emulated ? open_emulated(name, d, err) : open_real(name, d, err);
     if (status == NPU_OK) status = resolve(d, err);
-    if (status == NPU_OK && d->emulated) status = configure_all(d, drivers[i].settings, kernels_dir, params, err);
-    if (status == NPU_OK && !d->emulated && params->emu && *params->emu)
-        status = npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu is for emulated drivers, not %s", name);
+    if (status == NPU_OK && d->emulated) status = configure_all(d, i, kernels_dir, params, err);
     if (status != NPU_OK) npu_hex_driver_close(d);
     return status;
 }

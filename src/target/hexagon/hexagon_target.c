@@ -35,6 +35,12 @@ static npu_status hex_probe(const npu_target_params *params, npu_caps *caps, npu
     return status;
 }
 
+static npu_status hex_check_params(const npu_target_params *params, const char *kernels_dir, npu_error *err) {
+    npu_hex_set set;
+    NPU_TRY(npu_hex_set_read(params->devices, params->split, &set, err));
+    return npu_hex_driver_check(params, kernels_dir, err);
+}
+
 static void hex_close(npu_target *target) {
     if (!target) return;
     npu_hex_target *t = of(target);
@@ -194,6 +200,7 @@ const npu_target_ops npu_target_hexagon = {
     .pack = npu_hex_pack_alone,
     .check_plan = npu_hex_check_plan,
     .spread = npu_hex_spread,
+    .check_params = hex_check_params,
     .describe_emu = npu_hex_describe_emu,
     .count = hex_count,
     .close = hex_close,

@@ -73,6 +73,10 @@ typedef struct npu_xdna_info {
  * the emulated one is asked. NO_DEVICE says what was looked for, REFUSED as npu_xdna_open. */
 npu_status npu_xdna_probe(const npu_xdna_params *params, npu_xdna_info *info, npu_error *err);
 
+/* Whether params->driver and params->emu can be meant: REFUSED as npu_xdna_open. Opens nothing; the emulated device's
+ * library is loaded and asked, and NO_DEVICE when it is not there. */
+npu_status npu_xdna_check_params(const npu_xdna_params *params, npu_error *err);
+
 /* The settings that params->emu may have, one line each (for --emu help); a static text. */
 npu_status npu_xdna_describe_emu(const npu_xdna_params *params, const char **text, npu_error *err);
 

@@ -91,6 +91,11 @@ npu_status npu__xdna_driver(const npu_xdna_params *params, npu_xdna_driver *out,
     return NPU_OK;
 }
 
+npu_status npu_xdna_check_params(const npu_xdna_params *params, npu_error *err) {
+    npu_xdna_driver driver;
+    return npu__xdna_driver(params, &driver, err);
+}
+
 npu_status npu_xdna_describe_emu(const npu_xdna_params *params, const char **text, npu_error *err) {
     npu_xdna_driver driver;
     npu_emu_xdna_describe_fn *describe;

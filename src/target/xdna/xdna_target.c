@@ -252,6 +252,12 @@ static npu_status xdna_attn_step(npu_target *target, const npu_attn_args *args, 
                     args->layer);
 }
 
+static npu_status xdna_check_params(const npu_target_params *params, const char *kernels_dir, npu_error *err) {
+    (void)kernels_dir;
+    npu_xdna_params p = device_params(params);
+    return npu_xdna_check_params(&p, err);
+}
+
 static npu_status xdna_describe_emu(const npu_target_params *params, const char **text, npu_error *err) {
     npu_xdna_params p = device_params(params);
     return npu_xdna_describe_emu(&p, text, err);
@@ -302,6 +308,7 @@ const npu_target_ops npu_target_xdna = {
     .supports = npu_xdna_supports,
     .design = npu_xdna_design,
     .check_plan = npu_xdna_check_plan,
+    .check_params = xdna_check_params,
     .describe_emu = xdna_describe_emu,
     .count = xdna_count,
     .phases = xdna_phases,
