@@ -31,6 +31,7 @@ void htp_unmap_raw(uint32_t arch, void *address, uint64_t bytes) {
 static void unmap(htp_map *map, htp_mapping *m) {
     htp_unmap_raw(map->arch, m->address, m->bytes);
     map->mapped_bytes -= m->bytes;
+    map->mapped--;
     *m = (htp_mapping){0};
 }
 
@@ -76,6 +77,21 @@ static htp_mapping *free_entry(htp_map *map) {
     return 0;
 }
 
+static htp_mapping *add(htp_map *map, htp_mapping *m, const npu_wire_buffer *b, uint8_t *address) {
+    *m = (htp_mapping){.address = address, .bytes = b->bytes, .fd = b->fd};
+    map->mapped_bytes += b->bytes;
+    map->ever_mapped_bytes += b->bytes;
+    if (map->most_bytes < map->mapped_bytes) map->most_bytes = map->mapped_bytes;
+    if (map->most < ++map->mapped) map->most = map->mapped;
+    return m;
+}
+
+/* Why a buffer can't be mapped, when all that may go has gone. */
+static uint32_t why_not(const htp_map *map, const npu_wire_buffer *b) {
+    int fitted = map->mapped < map->most && map->mapped_bytes + b->bytes <= map->most_bytes;
+    return fitted ? NPU_WIRE_MAP_KEPT : NPU_WIRE_MAP_FAILED;
+}
+
 static htp_mapping *map_buffer(htp_map *map, const npu_wire_buffer *b) {
     while (map->mapped_bytes + b->bytes > map->window_bytes)
         if (!evict(map)) return 0;
@@ -83,12 +99,7 @@ static htp_mapping *map_buffer(htp_map *map, const npu_wire_buffer *b) {
     if (!m) return 0;
     for (;;) {
         void *p = htp_map_raw(map->arch, b->fd, b->bytes);
-        if (p) {
-            *m = (htp_mapping){.address = p, .bytes = b->bytes, .fd = b->fd};
-            map->mapped_bytes += b->bytes;
-            map->ever_mapped_bytes += b->bytes;
-            return m;
-        }
+        if (p) return add(map, m, b, p);
         if (!evict(map)) return 0;
     }
 }
@@ -116,7 +127,7 @@ uint32_t htp_map_take(htp_map *map, const npu_wire_buffer *buffers, uint32_t n, 
             addresses[i] = m->address;
         } else {
             *index = i;
-            code = NPU_WIRE_MAP_FAILED;
+            code = why_not(map, &buffers[i]);
         }
     }
     qurt_mutex_unlock(&map->lock);

@@ -29,6 +29,8 @@ typedef struct htp_map {
     qurt_cond_t released;
     uint64_t window_bytes, mapped_bytes, uses;
     uint64_t ever_mapped_bytes; /* by the thread that runs batches */
+    uint64_t most_bytes;        /* that were mapped at once */
+    uint32_t mapped, most;      /* mappings, and as many as there were at once */
     uint32_t arch;
     htp_mapping entries[2 * NPU_WIRE_MAX_BUFFERS];
 } htp_map;
@@ -36,8 +38,9 @@ typedef struct htp_map {
 void htp_map_init(htp_map *map, uint64_t window_bytes, uint32_t arch);
 void htp_map_close(htp_map *map); /* unmaps all */
 
-/* Maps |n| buffers and gives their addresses; they stay until htp_map_release. Returns NPU_WIRE_OK or MAP_FAILED with
- * the index of the buffer. */
+/* Maps |n| buffers and gives their addresses; they stay until htp_map_release. Returns NPU_WIRE_OK, or with the index
+ * of the buffer MAP_FAILED, MAP_KEPT when as much was mapped before: some devices give address space back only when a
+ * buffer is freed, and there nothing can slide. */
 uint32_t htp_map_take(htp_map *map, const npu_wire_buffer *buffers, uint32_t n, uint8_t **addresses, uint32_t *index);
 void htp_map_release(htp_map *map);
 

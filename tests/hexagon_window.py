@@ -112,6 +112,21 @@ def random_windows(rng, arch, settings, tmp):
     assert 0 < slides[0] < 2 * weights and slides[1] == 0, slides
 
 
+def nothing_comes_back(tmp):
+    """A device whose address space returns only when a buffer is freed: the host's bytes where all fits together, else the
+    device's failure by its name and with what helps, and that helps."""
+    arch, settings = MODELS[0]
+    path, out = tmp / "m.gguf", tmp / "logits"
+    Tiny(arch, **settings).save(path)
+    common = ["logits", "-m", path, "--ids", PROMPT, "--ctx", "64", "--greedy", "2", "-o", out]
+    want = run_npu(*common).stdout, out.read_bytes()
+    least, keeps = least_window(path), ["--emu", "window_by_free=1"]
+    for words in (window(least), [*window(least + 2 * path.stat().st_size), *keeps]):
+        assert (run_npu(*common, *words).stdout, out.read_bytes()) == want, words
+    done = run_npu(*common, *window(least), *keeps, check=False, text=True)
+    assert done.returncode == 5 and "[htp.map_kept]" in done.stderr and "take a smaller model, a shorter --ctx" in done.stderr, done
+
+
 def nothing_slides(path):
     """Where everything fits nothing is said to be mapped anew: the first mapping of a batch's image is not that."""
     done = run_npu("run", "-m", str(path), "-p", "Hi", "-n", "3", "--ctx", "64", "--npu-target", "hexagon", "--driver", "sim",
@@ -146,6 +161,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         advice(rng, pathlib.Path(folder))
         nothing_slides(model("smollm2"))
+        nothing_comes_back(pathlib.Path(folder))
         for arch, settings in MODELS:
             random_windows(rng, arch, settings, pathlib.Path(folder))
         smollm2(model("smollm2"), pathlib.Path(folder))

@@ -33,6 +33,7 @@ static struct {
     uintptr_t next;
     unsigned live, slots;
     bool refused, racing; /* refused: the last mapping */
+    bool keeps;           /* what is unmapped gives no room back */
     atomic_uint wrong;
     const char *what;
 } s;
@@ -52,7 +53,7 @@ void *HAP_mmap2(void *addr, size_t bytes, int prot, int flags, int fd, long offs
     buffer *b = &s.all[fd];
     (void)addr, (void)prot, (void)flags, (void)offset;
     expect(!b->address, "mapped twice");
-    s.refused = s.live == s.slots;
+    s.refused = s.live == s.slots || (s.keeps && s.mapped + bytes > s.window);
     if (s.refused) return (void *)-1;
     s.live++;
     s.live_bytes += bytes;
@@ -173,7 +174,7 @@ static void run_batch(htp_map *map, uint64_t now) {
 static void make(htp_map *map, uint64_t window, unsigned slots, bool racing) {
     memset(s.all, 0, sizeof s.all);
     s.window = window, s.slots = slots, s.racing = racing;
-    s.live = 0, s.live_bytes = s.mapped = 0, s.refused = false;
+    s.live = 0, s.live_bytes = s.mapped = 0, s.refused = s.keeps = false;
     for (int i = 0; i < 3; i++) s.all[i].pinned = true;
     htp_map_init(map, window, 79);
 }
@@ -248,6 +249,39 @@ static void left_behind(void **state) {
     done(&map);
 }
 
+static uint32_t take(htp_map *map, int32_t first, uint32_t n, uint64_t bytes) {
+    npu_wire_buffer list[8];
+    uint8_t *addresses[8];
+    uint32_t index;
+    for (uint32_t i = 0; i < n; i++) list[i] = (npu_wire_buffer){first + (int32_t)i, 0, bytes};
+    uint32_t code = htp_map_take(map, list, n, addresses, &index);
+    if (code == NPU_WIRE_OK) htp_map_release(map);
+    return code;
+}
+
+/* A device that keeps address space until a buffer is freed is told from one that has too little of it, or too few
+ * mappings, whatever was there before. */
+static void kept(void **state) {
+    enum { EACH = 1 << 20 };
+    htp_map map;
+    (void)state;
+    make(&map, 8 * EACH, 1000, true);
+    s.keeps = true;
+    assert_int_equal(take(&map, 0, 4, EACH), NPU_WIRE_OK);
+    assert_int_equal(take(&map, 4, 4, EACH), NPU_WIRE_OK);
+    assert_int_equal(take(&map, 0, 8, EACH), NPU_WIRE_OK); /* all of it fits: nothing slides */
+    assert_int_equal(take(&map, 8, 4, EACH), NPU_WIRE_MAP_KEPT);
+    assert_int_equal(take(&map, 20, 1, EACH / 2), NPU_WIRE_MAP_KEPT);
+    assert_int_equal(take(&map, 30, 1, 9 * EACH), NPU_WIRE_MAP_FAILED); /* more than there ever was */
+    done(&map);
+    make(&map, 8 * EACH, 3, true);
+    for (int first = 0; first < 12; first += 3) assert_int_equal(take(&map, first, 3, EACH), NPU_WIRE_OK);
+    assert_int_equal(take(&map, 20, 4, EACH / 2), NPU_WIRE_MAP_FAILED); /* a mapping too many */
+    assert_int_equal(take(&map, 30, 1, 9 * EACH), NPU_WIRE_MAP_FAILED);
+    assert_int_equal(take(&map, 40, 3, EACH), NPU_WIRE_OK);
+    done(&map);
+}
+
 /* Whose buffer the other thread takes away next, and whether it is about to, or has. */
 static atomic_int target = -1, begun;
 
@@ -294,6 +328,7 @@ static void taken_away(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_goes), cmocka_unit_test(around_and_around),
-                                       cmocka_unit_test(left_behind), cmocka_unit_test(taken_away)};
+                                       cmocka_unit_test(left_behind), cmocka_unit_test(kept),
+                                       cmocka_unit_test(taken_away)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
