@@ -3,7 +3,7 @@
 /* The vectors come first. */
 #include "target/host/matmul/matmul_vec_avx2.h"
 
-#include "target/host/matmul/matmul_tile_pairs.h"
+#include "target/host/matmul/matmul_few_pairs.h"
 
 #include "target/host/matmul/matmul_formats.h"
 #include "target/host/matmul/matmul_float_avx2.h"

@@ -9,7 +9,10 @@
 
 #include "target/host/matmul/matmul_tile.h"
 
-_Static_assert((int)SIDES == 2 && (int)MAX_COLUMNS == 3, "as |tile_block| and |tile| are written");
+_Static_assert((int)SIDES == 2 && (int)MAX_COLUMNS == 3, "as |products| and |tile| are written");
+
+/* Columns whose products are at work together: one more than a tile has where their sums need not stay in registers. */
+enum { COLUMNS = MAX_COLUMNS + 1 };
 
 /* A block of LANES rows in a panel: codes[8], |codes|[8] when they are signed, scale, then by kind: min, or what
  * |tile_scales| names. */
@@ -43,11 +46,11 @@ NPU_INLINE void put_block(const wformat *f, const wblock *o, vi *v) {
 /* Products of |quads| x 4 codes of both sides with all columns, |step| of them added in 16 bits, times |factor| (one
  * for each half of a word), to |sum|, or added to what is there. |half|: of the codes with scales, 0 or 1. */
 NPU_INLINE void dots(const wformat *f, const vi *const w[SIDES], const npu_mm_act *a, uint64_t a_stride, int columns,
-                     int half, int quads, int step, const vi factor[SIDES], vi sum[SIDES][MAX_COLUMNS]) {
+                     int half, int quads, int step, const vi factor[SIDES], vi sum[SIDES][COLUMNS]) {
     const int starts = has_scales(f) && f->offset;
     NPU_UNROLL
     for (int first = 0; first < quads; first += step) {
-        vi pairs[SIDES][MAX_COLUMNS];
+        vi pairs[SIDES][COLUMNS];
         for (int c = 0; starts && c < columns; c++) pairs[0][c] = start16_of(f, &a[(uint64_t)c * a_stride], half);
         NPU_UNROLL
         for (int j = first; j < first + step; j++) {
@@ -74,11 +77,12 @@ NPU_INLINE void dots(const wformat *f, const vi *const w[SIDES], const npu_mm_ac
     }
 }
 
-NPU_INLINE void tile_block(const wformat *f, int columns, const vi *v, const npu_mm_act *a, uint64_t a_stride,
-                           vf acc[SIDES][MAX_COLUMNS]) {
+/* Integer sums of a block |v| of the panel with |columns| columns |a|, less the start of those of formats that have an
+ * offset and one scale. */
+NPU_INLINE void products(const wformat *f, int columns, const vi *v, const npu_mm_act *a, uint64_t a_stride,
+                         vi sum[SIDES][COLUMNS]) {
     const vi *w[SIDES] = {v, v + vectors_of(f)};
     const vi *s[SIDES] = {w[0] + at_scale(f) + 1, w[1] + at_scale(f) + 1};
-    vi sum[SIDES][MAX_COLUMNS];
     if (has_scales(f)) {
         dots(f, w, a, a_stride, columns, 0, 4, 4, (const vi[]){s[0][SC0], s[1][SC0]}, sum);
         dots(f, w, a, a_stride, columns, 1, 4, 4, (const vi[]){s[0][SC1], s[1][SC1]}, sum);
@@ -86,18 +90,30 @@ NPU_INLINE void tile_block(const wformat *f, int columns, const vi *v, const npu
         const vi ones = v_set16(1);
         dots(f, w, a, a_stride, columns, 0, 8, together(f), (const vi[]){ones, ones}, sum);
     }
+}
+
+/* Adds |sum| of the block |v| of one side with the activations |a|, scaled. */
+NPU_INLINE vf add_sum(const wformat *f, const vi *v, const npu_mm_act *a, vi sum, vf acc) {
+    const vi *s = v + at_scale(f) + 1;
+    vf d = v_setf(a->d);
+    if (f->offset && !is_signed(f) && !has_scales(f)) sum = v_add32(sum, start_of(&a->n, f->offset));
+    acc = v_fma(v_mulf(v_as_float(v[at_scale(f)]), d), v_float(sum), acc);
+    if (f->kind == KIND_MIN) acc = v_fma(v_as_float(s[0]), v_setf(a->s), acc);
+    if (f->kind == KIND_PAIR_MIN) {
+        vi mins = v_dot16(s[MN], broadcast4(&a->b0));
+        acc = v_fma(v_mulf(v_as_float(s[MIN2]), d), v_float(mins), acc);
+    }
+    return acc;
+}
+
+NPU_INLINE void tile_block(const wformat *f, int columns, const vi *v, const npu_mm_act *a, uint64_t a_stride,
+                           vf acc[SIDES][MAX_COLUMNS]) {
+    vi sum[SIDES][COLUMNS];
+    products(f, columns, v, a, a_stride, sum);
     NPU_UNROLL
     for (int i = 0; i < SIDES * columns; i++) {
-        int g = i % SIDES, c = i / SIDES;
-        const npu_mm_act *one = &a[(uint64_t)c * a_stride];
-        vf d = v_setf(one->d);
-        if (f->offset && !is_signed(f) && !has_scales(f)) sum[g][c] = v_add32(sum[g][c], start_of(&one->n, f->offset));
-        acc[g][c] = v_fma(v_mulf(v_as_float(w[g][at_scale(f)]), d), v_float(sum[g][c]), acc[g][c]);
-        if (f->kind == KIND_MIN) acc[g][c] = v_fma(v_as_float(s[g][0]), v_setf(one->s), acc[g][c]);
-        if (f->kind == KIND_PAIR_MIN) {
-            vi mins = v_dot16(s[g][MN], broadcast4(&one->b0));
-            acc[g][c] = v_fma(v_mulf(v_as_float(s[g][MIN2]), d), v_float(mins), acc[g][c]);
-        }
+        const int g = i % SIDES, c = i / SIDES;
+        acc[g][c] = add_sum(f, v + g * vectors_of(f), &a[(uint64_t)c * a_stride], sum[g][c], acc[g][c]);
     }
 }
 
@@ -117,7 +133,7 @@ NPU_INLINE void all_columns(const wformat *f, mm_tile t, uint32_t rows) {
 
 static const mm_panel pairs_panel = {vectors_of, put_block, all_columns};
 
-NPU_INLINE void panel(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
+NPU_INLINE void panel_of_pairs(const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1, uint8_t *scratch) {
     panel_with(&pairs_panel, f, task, n0, n1, scratch);
 }
 
