@@ -61,18 +61,9 @@ static void put(message *m, const void *bytes, uint32_t n) {
     m->used += n;
 }
 
-static uint32_t varint(uint8_t b[10], uint64_t v) {
-    uint32_t n = 0;
-    do {
-        b[n] = (uint8_t)((v & 0x7F) | (v > 0x7F ? 0x80 : 0));
-        v >>= 7;
-    } while (b[n++] & 0x80);
-    return n;
-}
-
 static void put_varint(message *m, uint64_t v) {
     uint8_t b[10];
-    put(m, b, varint(b, v));
+    put(m, b, npu_packets_varint(b, v));
 }
 
 static void number(message *m, uint32_t field, uint64_t v) {
@@ -95,7 +86,7 @@ static void open_message(message *m, uint32_t field) {
 
 static void close_message(message *m) {
     uint8_t length[10];
-    uint32_t start = m->starts[--m->depth], n = m->used - start - 1, more = varint(length, n) - 1;
+    uint32_t start = m->starts[--m->depth], n = m->used - start - 1, more = npu_packets_varint(length, n) - 1;
     memmove(m->bytes + start + 1 + more, m->bytes + start + 1, n);
     memcpy(m->bytes + start, length, more + 1);
     m->used += more;
@@ -108,12 +99,12 @@ static void start_packet(message *m, uint64_t sequence, uint32_t flags) {
     if (flags) number(m, PACKET_SEQUENCE_FLAGS, flags);
 }
 
-static void finish(message *m, FILE *out) {
+static void finish(message *m, npu_packets *out) {
     while (m->depth) close_message(m);
-    (void)fwrite(m->bytes, 1, m->used, out); /* a failure stays in the file: ferror tells npu_trace_end_file */
+    npu_packets_add(out, m->bytes, m->used);
 }
 
-void npu_perfetto_group(FILE *out, uint64_t uuid, uint32_t pid, const char *name) {
+void npu_perfetto_group(npu_packets *out, uint64_t uuid, uint32_t pid, const char *name) {
     message m;
     start_packet(&m, uuid, 0);
     open_message(&m, PACKET_DESCRIPTOR);
@@ -125,7 +116,7 @@ void npu_perfetto_group(FILE *out, uint64_t uuid, uint32_t pid, const char *name
     finish(&m, out);
 }
 
-void npu_perfetto_track(FILE *out, uint64_t uuid, uint64_t parent, uint32_t order, const char *name) {
+void npu_perfetto_track(npu_packets *out, uint64_t uuid, uint64_t parent, uint32_t order, const char *name) {
     message m;
     start_packet(&m, uuid, 0);
     open_message(&m, PACKET_DESCRIPTOR);
@@ -145,7 +136,7 @@ static void clock(message *m, uint32_t id, uint64_t time) {
 }
 
 /* What later packets of the track leave out begins anew: its texts, and the time that theirs count from. */
-static void start(npu_perfetto_sequence *s, uint64_t time, FILE *out) {
+static void start(npu_perfetto_sequence *s, uint64_t time, npu_packets *out) {
     message m;
     memset(&s->texts, 0, sizeof s->texts);
     s->started = true;
@@ -192,7 +183,7 @@ static void note(event *e, const npu_trace_note *n) {
     close_message(&e->body);
 }
 
-void npu_perfetto_event(npu_perfetto_sequence *s, FILE *out, npu_perfetto_type type, uint64_t time,
+void npu_perfetto_event(npu_perfetto_sequence *s, npu_packets *out, npu_perfetto_type type, uint64_t time,
                         const npu_trace_span *span) {
     event e;
     e.texts = &s->texts;

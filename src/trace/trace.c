@@ -15,8 +15,8 @@
 enum { DEPTH = 16, PATH = 4096 };
 
 struct npu_trace {
-    FILE *file; /* memory until it is started; NULL after its end */
-    char *kept; /* that memory */
+    npu_packets out; /* its file is memory until it is started; NULL after its end */
+    char *kept;      /* that memory */
     size_t kept_bytes;
     bool started;
     char path[PATH];
@@ -28,7 +28,7 @@ struct npu_trace {
 
 /* After every write: later, errno is somebody else's. */
 static void keep_failure(npu_trace *t) {
-    if (!t->why && ferror(t->file)) t->why = errno ? errno : EIO;
+    if (!t->why && ferror(t->out.file)) t->why = errno ? errno : EIO;
 }
 
 /* For want of memory a track has none. */
@@ -39,14 +39,14 @@ static npu_perfetto_sequence *sequence_of(const npu_trace *t, uint32_t track) {
 static void write_event(npu_trace *t, npu_perfetto_type type, uint64_t ns, uint32_t track, const npu_trace_span *span) {
     npu_perfetto_sequence *s = sequence_of(t, track);
     if (!s) return;
-    npu_perfetto_event(s, t->file, type, ns, span);
+    npu_perfetto_event(s, &t->out, type, ns, span);
     keep_failure(t);
 }
 
 npu_status npu_trace_create(const char *path, npu_trace **out, npu_error *err) {
     npu_trace *t = calloc(1, sizeof *t);
-    if (t) t->file = open_memstream(&t->kept, &t->kept_bytes);
-    if (!t || !t->file) {
+    if (t) t->out.file = open_memstream(&t->kept, &t->kept_bytes);
+    if (!t || !t->out.file) {
         free(t);
         *out = NULL;
         return npu_fail(err, NPU_NO_MEMORY, "trace.memory", "no memory for a trace");
@@ -58,25 +58,25 @@ npu_status npu_trace_create(const char *path, npu_trace **out, npu_error *err) {
 
 /* Gives the memory back. */
 static void close_kept(npu_trace *t) {
-    if (!t->started && t->file) fclose(t->file);
-    if (!t->started) t->file = NULL;
+    if (!t->started && t->out.file) fclose(t->out.file);
+    if (!t->started) t->out.file = NULL;
     free(t->kept);
     t->kept = NULL;
 }
 
 npu_status npu_trace_start(npu_trace *t, npu_error *err) {
-    if (t->started || !t->file) return NPU_OK;
+    if (t->started || !t->out.file) return NPU_OK;
     FILE *file = fopen(t->path, "wb");
     if (!file && errno == EINTR) /* a pipe without a reader */
         return npu_fail(err, NPU_CANCELLED, "trace.open", "cancelled while %s was opened", t->path);
     if (!file) return npu_fail(err, NPU_IO, "trace.open", "%s can't be written: %s", t->path, strerror(errno));
-    if (fflush(t->file) != 0) {
+    if (fflush(t->out.file) != 0) {
         fclose(file);
         return npu_fail(err, NPU_NO_MEMORY, "trace.memory", "no memory for a trace");
     }
     (void)fwrite(t->kept, 1, t->kept_bytes, file);
     close_kept(t);
-    t->file = file;
+    t->out.file = file;
     t->started = true;
     keep_failure(t);
     return NPU_OK;
@@ -85,10 +85,11 @@ npu_status npu_trace_start(npu_trace *t, npu_error *err) {
 npu_status npu_trace_end_file(npu_trace *t, uint64_t *spans, uint64_t *dropped, npu_error *err) {
     *spans = t->spans;
     *dropped = t->dropped;
-    if (!t->file || !t->started) return NPU_OK;
+    if (!t->out.file || !t->started) return NPU_OK;
+    npu_packets_flush(&t->out);
     keep_failure(t);
-    if (fclose(t->file) != 0 && !t->why) t->why = errno;
-    t->file = NULL;
+    if (fclose(t->out.file) != 0 && !t->why) t->why = errno;
+    t->out.file = NULL;
     if (!t->why) return NPU_OK;
     struct stat st;
     if (lstat(t->path, &st) == 0 && S_ISREG(st.st_mode)) unlink(t->path);
@@ -98,7 +99,10 @@ npu_status npu_trace_end_file(npu_trace *t, uint64_t *spans, uint64_t *dropped, 
 void npu_trace_free(npu_trace *t) {
     if (!t) return;
     close_kept(t);
-    if (t->file) fclose(t->file);
+    if (t->out.file) {
+        npu_packets_flush(&t->out);
+        fclose(t->out.file);
+    }
     for (uint32_t i = 0; i < t->numbers && t->sequences; i++) free(t->sequences[i]);
     free(t->sequences);
     free(t);
@@ -121,16 +125,16 @@ static uint32_t next_number(npu_trace *t, bool is_track) {
 
 uint32_t npu_trace_group(npu_trace *t, const char *name) {
     uint32_t number = next_number(t, false);
-    if (!t->file || !number) return number;
-    npu_perfetto_group(t->file, number, number, name);
+    if (!t->out.file || !number) return number;
+    npu_perfetto_group(&t->out, number, number, name);
     keep_failure(t);
     return number;
 }
 
 uint32_t npu_trace_track(npu_trace *t, uint32_t group, const char *name) {
     uint32_t number = next_number(t, true);
-    if (!t->file || !number) return number;
-    npu_perfetto_track(t->file, number, group, number, name);
+    if (!t->out.file || !number) return number;
+    npu_perfetto_track(&t->out, number, group, number, name);
     keep_failure(t);
     return number;
 }
@@ -138,13 +142,13 @@ uint32_t npu_trace_track(npu_trace *t, uint32_t group, const char *name) {
 void npu_trace_begin(npu_trace *t, uint32_t track, const char *name, const char *category, const npu_trace_note *notes,
                      uint32_t n_notes) {
     npu_trace_span span = {.name = name, .category = category, .notes = notes, .n_notes = n_notes};
-    if (!t->file) return;
+    if (!t->out.file) return;
     t->spans++;
     write_event(t, NPU_PERFETTO_BEGIN, npu_clock_ns(), track, &span);
 }
 
 void npu_trace_end(npu_trace *t, uint32_t track) {
-    if (t->file) write_event(t, NPU_PERFETTO_END, npu_clock_ns(), track, NULL);
+    if (t->out.file) write_event(t, NPU_PERFETTO_END, npu_clock_ns(), track, NULL);
 }
 
 /* Parents before their children. */
@@ -158,7 +162,7 @@ void npu_trace_spans(npu_trace *t, uint32_t track, npu_trace_interval *list, uin
                      npu_trace_describe_fn *describe, void *user) {
     uint64_t open[DEPTH]; /* ends of the spans around the next one */
     uint32_t depth = 0;
-    if (!t->file) return;
+    if (!t->out.file) return;
     qsort(list, n, sizeof *list, by_begin);
     for (uint32_t i = 0; i < n; i++) {
         npu_trace_interval *s = &list[i];
@@ -181,7 +185,7 @@ void npu_trace_spans(npu_trace *t, uint32_t track, npu_trace_interval *list, uin
 /* At the time of the track's last event, behind which they are missing: spans that come next are older than now. */
 void npu_trace_drop(npu_trace *t, uint32_t track, uint64_t n) {
     const npu_perfetto_sequence *s = sequence_of(t, track);
-    if (!n || !t->file) return;
+    if (!n || !t->out.file) return;
     t->dropped += n;
     npu_trace_note note = {.name = "spans", .value = (int64_t)n};
     npu_trace_span span = {.name = "dropped", .category = "dropped", .notes = &note, .n_notes = 1};
