@@ -8,7 +8,7 @@
 #include "target/host/matmul/matmul_kernel.h"
 
 enum {
-    CHUNK = 16, /* blocks unpacked at a time */
+    CHUNK = 20, /* blocks unpacked at a time, at most */
     STRIP = SIDES * LANES,
 };
 
@@ -129,13 +129,22 @@ NPU_INLINE void unpack_packed(const mm_panel *form, const wformat *f, const npu_
     }
 }
 
-/* Weight rows n0 .. n1-1 with all activation rows of |task|: a strip of rows at a time, of which a chunk of CHUNK
- * blocks is unpacked into |scratch|, multiplied with all columns and forgotten. Sums wait in the results from chunk to
- * chunk; the last one adds the bias. Rows in place are copied behind the panel when less than a strip is left, and what
- * the next strip has in the same place is asked for meanwhile. */
+/* Units that are unpacked at a time: as few chunks of a row as can be, as even as can be, because sums are stored and
+ * loaded again between them. */
+NPU_INLINE uint32_t units_of_chunk(const mm_panel *form, const wformat *f, uint32_t units) {
+    const uint32_t room = NPU_MM_PANEL_BYTES / (SIDES * (uint32_t)form->vectors(f) * (uint32_t)sizeof(vi));
+    const uint32_t most = (room < CHUNK ? room : CHUNK) / f->unit_blocks;
+    const uint32_t chunks = units > most ? (units + most - 1) / most : 1;
+    return (units + chunks - 1) / chunks;
+}
+
+/* Weight rows n0 .. n1-1 with all activation rows of |task|: a strip of rows at a time, of which a chunk of blocks is
+ * unpacked into |scratch|, multiplied with all columns and forgotten. Sums wait in the results from chunk to chunk; the
+ * last one adds the bias. Rows in place are copied behind the panel when less than a strip is left, and what the next
+ * strip has in the same place is asked for meanwhile. */
 NPU_INLINE void panel_with(const mm_panel *form, const wformat *f, const npu_mm_task *task, uint32_t n0, uint32_t n1,
                            uint8_t *scratch) {
-    const uint32_t units = task->blocks / f->unit_blocks, chunk = CHUNK / f->unit_blocks;
+    const uint32_t units = task->blocks / f->unit_blocks, chunk = units_of_chunk(form, f, units);
     mm_tile t = {.panel = (const vi *)scratch, .a_stride = task->blocks, .y = task->y};
     for (t.n = n0; t.n < n1; t.n += STRIP) {
         t.count = n1 - t.n < STRIP ? n1 - t.n : STRIP;

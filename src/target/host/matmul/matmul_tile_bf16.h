@@ -11,7 +11,6 @@
 enum { TILE_ROWS = 16, PAIRS = 16 };
 
 _Static_assert((int)SIDES == 2, "a tile for the weights of each, and for their sums");
-_Static_assert(CHUNK *SIDES *PAIRS * sizeof(__m512i) <= NPU_MM_PANEL_BYTES, "room for a chunk");
 _Static_assert(sizeof(npu_mm_act) == 32 * sizeof(uint16_t), "32 activations in BF16 take the place of a block's codes");
 
 static void to_bf16(const float *x, npu_mm_act *acts, uint32_t blocks) {

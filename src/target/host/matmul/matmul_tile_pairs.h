@@ -17,7 +17,6 @@ enum { COLUMNS = MAX_COLUMNS + 1 };
 /* A block of LANES rows in a panel: codes[8], |codes|[8] when they are signed, scale, then by kind: min, or what
  * |tile_scales| names. */
 enum { SC0, SC1, MIN2, MN, N_SCALES };
-_Static_assert(CHUNK *SIDES *(16 + 1 + N_SCALES) * sizeof(vi) <= NPU_MM_PANEL_BYTES, "room for a chunk");
 
 NPU_INLINE int at_scale(const wformat *f) {
     return is_signed(f) ? 16 : 8;

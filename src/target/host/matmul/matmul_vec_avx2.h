@@ -261,12 +261,18 @@ NPU_INLINE vf v_zerof(void) {
 NPU_INLINE vi v_first(uint32_t n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
-/* The first |n| lanes; the others are 0 and not touched in memory. */
+/* The first |n| lanes; the others are 0 and not touched in memory. Whole vectors apart: masked stores take AMD's cores
+ * a dozen cycles. */
 NPU_INLINE vf v_loadf(const float *p, uint32_t n) {
+    if (n == LANES) return _mm256_loadu_ps(p);
     return _mm256_maskload_ps(p, v_first(n));
 }
 NPU_INLINE void v_storef(float *p, vf v, uint32_t n) {
-    _mm256_maskstore_ps(p, v_first(n), v);
+    if (n == LANES) {
+        _mm256_storeu_ps(p, v);
+    } else {
+        _mm256_maskstore_ps(p, v_first(n), v);
+    }
 }
 /* The low half of each word as a binary16. */
 NPU_INLINE vf v_half(vi words) {

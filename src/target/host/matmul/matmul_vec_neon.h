@@ -252,6 +252,10 @@ NPU_INLINE vf v_loadf(const float *p, uint32_t n) {
 }
 NPU_INLINE void v_storef(float *p, vf v, uint32_t n) {
     float lanes[LANES];
+    if (n == LANES) {
+        vst1q_f32(p, v);
+        return;
+    }
     vst1q_f32(lanes, v);
     memcpy(p, lanes, n * sizeof *p);
 }

@@ -228,7 +228,7 @@ static void check(const shape *s, npu_pool *const *pools, int n_pools) {
 static void all(void) {
     static const uint32_t ms[] = {1, 2, 3, 5, 7, 8, 13, 16, 17, 33, 65},
                           ns[] = {1, 7, 15, 16, 17, 31, 33, 48, 100, 130};
-    static const uint32_t ks[] = {1, 2, 3, 7, 17, 33}; /* blocks of the format, of 32 values at least */
+    static const uint32_t ks[] = {1, 2, 3, 7, 20, 33}; /* blocks of the format, of 32 values at least */
     npu_pool *pools[2];
     npu_error err;
     if (!optest_check(!npu_pool_create(1, &pools[0], &err) && !npu_pool_create(3, &pools[1], &err), "%s", err.text))
