@@ -72,34 +72,53 @@ static inline void ask_for_row(const attn_tile *t, int src, uint32_t j, uint32_t
     for (uint32_t i = 0; i < t->piece[src]; i += 64) __builtin_prefetch(row + i, 0, 2);
 }
 
-/* Lines of the tile's heads in a block of keys or values that are asked for while another is at work, in the order in
- * which they lie; the first head's alone where heads don't lie side by side. Evenly, a line for each line that is used:
- * more at a time than a core can wait for would hold up its own loads. */
-typedef struct attn_ask {
+/* Lines of the tile's heads in a block's values and the next block's keys, which are asked for while the block's keys
+ * and values are at work, in the order in which they lie; the first head's alone where heads don't lie side by side.
+ * Evenly: more at a time than a core can wait for would hold up its own loads. */
+typedef struct attn_lines {
     const uint8_t *row;
     uint64_t stride;
-    uint32_t line, lines; /* in bytes: of the row, the next and all */
-    uint32_t rows;        /* left */
+    uint32_t line, lines, rows; /* of the row; all in it; rows from this one on. Rows without gaps are one */
+} attn_lines;
+
+typedef struct attn_ask {
+    attn_lines now, next;
 } attn_ask;
 
-static attn_ask lines_of(const attn_tile *t, int src, uint32_t block, uint32_t end) {
+static attn_lines lines_of(const attn_tile *t, int src, uint32_t block, uint32_t end) {
     const npu_host_operand *o = &t->call->src[src];
-    if (block >= end || !t->n_rows) return (attn_ask){0};
+    if (block >= end || !t->n_rows) return (attn_lines){0};
     uint32_t first = t->rows[0].kv_head, heads = t->rows[t->n_rows - 1].kv_head - first + 1;
-    return (attn_ask){.row = npu_host_at(o, first, t->first + block, 0),
-                      .stride = o->t.nb[2],
-                      .lines = o->t.nb[1] == t->piece[src] ? heads * t->piece[src] : t->piece[src],
-                      .rows = end - block < BLOCK ? end - block : BLOCK};
+    uint32_t bytes = o->t.nb[1] == t->piece[src] ? heads * t->piece[src] : t->piece[src];
+    attn_lines a = {.row = npu_host_at(o, first, t->first + block, 0), .stride = o->t.nb[2], .rows = 1};
+    if (bytes == a.stride)
+        bytes *= end - block < BLOCK ? end - block : BLOCK;
+    else
+        a.rows = end - block < BLOCK ? end - block : BLOCK;
+    a.lines = (bytes + 63) / 64;
+    return a;
 }
 
+/* The next |lines|, a constant where it is called. */
 NPU_INLINE void ask_for(attn_ask *a, uint32_t lines) {
-    for (uint32_t i = 0; i < lines && a->rows; i++) {
-        __builtin_prefetch(a->row + a->line, 0, 2);
-        a->line += 64;
-        if (a->line < a->lines) continue;
-        a->line = 0;
-        a->row += a->stride;
-        a->rows--;
+    if (a->now.lines - a->now.line >= lines) {
+        for (size_t i = 0; i < lines; i++) __builtin_prefetch(a->now.row + (a->now.line + i) * 64, 0, 2);
+        a->now.line += lines;
+        return;
+    }
+    for (; lines; lines--) {
+        if (a->now.line == a->now.lines) {
+            if (a->now.rows > 1) {
+                a->now.row += a->now.stride;
+                a->now.line = 0;
+                a->now.rows--;
+            } else {
+                a->now = a->next;
+                a->next = (attn_lines){0};
+                if (!a->now.rows) return;
+            }
+        }
+        __builtin_prefetch(a->now.row + (size_t)a->now.line++ * 64, 0, 2);
     }
 }
 
@@ -181,8 +200,8 @@ static void take_block(attn_tile *t, uint32_t block, uint32_t end) {
         take_block_many(t, block, count, end);
         return;
     }
-    weigh_few(t, block, count, end);
-    attn_ask ask = lines_of(t, 1, block + BLOCK, end);
+    attn_ask ask = {lines_of(t, 2, block, end), lines_of(t, 1, block + BLOCK, end)};
+    weigh_few(t, block, count, &ask);
     for (uint32_t row = 0, next; row < t->n_rows; row = next) {
         bool any = false;
         next = next_head(t, row);

@@ -3,9 +3,23 @@
  * machine can (half of the shuffles, and no floats written and read again), because with few rows the products cost
  * less than what it takes to read and turn the keys.
  */
+/* Eighths of the lines that a step uses, which it asks for. Multiplying and weighing take as long as turning, so that
+ * the work on keys asks for its block's values and some of the next keys, and the work on values for the rest. */
+enum { ASK_TURNING = 6, ASK_PRODUCTS = 5, ASK_VALUES = 6, RUN = 8 };
+
+static inline uint32_t ask_lines(uint32_t values, uint32_t eighths) {
+    return (values * eighths + 255) / 256;
+}
+
 #ifdef VEC_TURN_HALVES
-/* Keys as halves: t->halves[(v * d + i) * VW + lane], v the vector of the block. Whole blocks are turned where they
- * lie; the rows of a last one are copied, because nothing behind them may be read. */
+/* Where column |i|, a multiple of RUN, of the turned halves of vector |v| begins; TURNED_STEP behind it are those of
+ * the next, for RUN of them. */
+static inline uint16_t *turned_halves(const attn_tile *t, uint32_t v, uint32_t i) {
+    return t->halves + (size_t)(i / TURNED * BLOCK_VECTORS + v) * (TURNED * VW) + vec_turned(i % TURNED);
+}
+
+/* Whole blocks are turned where they lie; the rows of a last one are copied, because nothing behind them may be read.
+ */
 static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count, attn_ask *ask) {
     const npu_host_operand *k = &t->call->src[1];
     const uint8_t *rows = npu_host_at(k, t->kv_head, t->first + block, 0);
@@ -16,10 +30,10 @@ static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count, attn
         stride = 2 * t->d;
     }
     for (uint32_t v = 0; v < BLOCK_VECTORS; v++) {
-        for (uint32_t i = 0; i < t->d; i += 32) {
-            ask_for(ask, VW);
-            vec_turn_halves(rows + v * VW * stride + 2 * i, stride, t->d - i < 32 ? t->d - i : 32,
-                            t->halves + (size_t)(v * t->d + i) * VW);
+        for (uint32_t i = 0; i < t->d; i += TURNED) {
+            ask_for(ask, ask_lines(VW * TURNED, ASK_TURNING));
+            vec_turn_halves(rows + v * VW * stride + 2 * i, stride, t->d - i < TURNED ? t->d - i : TURNED,
+                            turned_halves(t, v, i));
         }
     }
 }
@@ -27,6 +41,11 @@ static bool can_turn_halves(const attn_tile *t) {
     return t->call->src[1].t.type == NPU_TYPE_F16 && t->d % 2 == 0;
 }
 #else
+enum { TURNED = 1, TURNED_STEP = 1 };
+static inline uint16_t *turned_halves(const attn_tile *t, uint32_t v, uint32_t i) {
+    (void)v, (void)i;
+    return t->halves;
+}
 static void turn_halves(const attn_tile *t, uint32_t block, uint32_t count, attn_ask *ask) {
     (void)t, (void)block, (void)count, (void)ask;
 }
@@ -56,44 +75,60 @@ static void turn_keys(const attn_tile *t, uint32_t block, uint32_t count, attn_a
     }
 }
 
-/* Sums of products with the block's keys for |n| rows from |row|; n and |halves| are constants where it is called. */
-NPU_INLINE void dot_rows(const attn_tile *t, uint32_t row, int n, int halves) {
-    vf s[VROWS][BLOCK_VECTORS];
+/* Sums of products with the block's keys, scaled, for |n| rows from |row|, and the largest of each; n and |halves| are
+ * constants where it is called. */
+NPU_INLINE void dot_rows(attn_tile *t, uint32_t row, attn_ask *ask, int n, int halves) {
+    vf s[VROWS][BLOCK_VECTORS], scale = vf_set(t->call->op->params.attn.scale);
+    const float *q[VROWS], *f = t->turned;
+    for (int r = 0; r < n; r++) q[r] = t->rows[row + (uint32_t)r].q;
     for (int r = 0; r < n; r++)
         for (int v = 0; v < BLOCK_VECTORS; v++) s[r][v] = vf_set(0.0f);
-    for (uint32_t i = 0; i < t->d; i++) {
-        vf q[VROWS];
-        size_t at = (size_t)i * BLOCK;
-        for (int r = 0; r < n; r++) q[r] = vf_set(t->rows[row + (uint32_t)r].q[i]);
-        for (int v = 0; v < BLOCK_VECTORS; v++) {
-            vf k = halves ? vf_load_half(t->halves + ((size_t)v * t->d + i) * VW) : vf_load(t->turned + at + v * VW);
-            for (int r = 0; r < n; r++) s[r][v] = vf_fma(q[r], k, s[r][v]);
+    for (uint32_t from = 0, columns; from < t->d; from += columns) {
+        const uint16_t *h = turned_halves(t, 0, from);
+        columns = halves && t->d - from > RUN ? RUN : t->d - from;
+        if (halves) ask_for(ask, ask_lines(BLOCK * RUN, ASK_PRODUCTS));
+        for (size_t i = 0; i < columns; i++, f += BLOCK, h += TURNED_STEP) {
+            vf x[VROWS];
+            for (int r = 0; r < n; r++) x[r] = vf_set(q[r][i]);
+            for (int v = 0; v < BLOCK_VECTORS; v++) {
+                vf key = halves ? vf_load_half(h + v * (TURNED * VW)) : vf_load(f + v * VW);
+                for (int r = 0; r < n; r++) s[r][v] = vf_fma(x[r], key, s[r][v]);
+            }
         }
+        for (int r = 0; r < n; r++) q[r] += columns;
     }
-    for (int r = 0; r < n; r++)
-        for (int v = 0; v < BLOCK_VECTORS; v++) vf_store(t->p + (row + (uint32_t)r) * BLOCK + v * VW, s[r][v]);
+    for (int r = 0; r < n; r++) {
+        float *p = t->p + (row + (size_t)r) * BLOCK;
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            s[r][v] = vf_mul(s[r][v], scale);
+            vf_store(p + v * VW, s[r][v]);
+        }
+        vf top = s[r][0];
+        for (int v = 1; v < BLOCK_VECTORS; v++) top = vf_max(s[r][v], top);
+        t->top[row + (uint32_t)r] = vf_top(top);
+    }
 }
 
 _Static_assert(VROWS <= 4, "dot_all takes apart what is less than VROWS by hand");
 
 /* Rows at once hide the latency of the sums and share the keys' conversion: as evenly as can be, so of VROWS + 1 not
  * one is left alone where VROWS is more than 2. */
-NPU_INLINE void dot_all(const attn_tile *t, uint32_t row, uint32_t end_row, int halves) {
+NPU_INLINE void dot_all(attn_tile *t, uint32_t row, uint32_t end_row, attn_ask *ask, int halves) {
     for (uint32_t n; row < end_row; row += n) {
         uint32_t left = end_row - row;
         n = left == VROWS + 1 ? VROWS / 2 + 1 : left < VROWS ? left : VROWS;
         switch (n) {
         case 1:
-            dot_rows(t, row, 1, halves);
+            dot_rows(t, row, ask, 1, halves);
             break;
         case 2:
-            dot_rows(t, row, VROWS < 2 ? 1 : 2, halves);
+            dot_rows(t, row, ask, VROWS < 2 ? 1 : 2, halves);
             break;
         case 3:
-            dot_rows(t, row, VROWS < 3 ? 1 : 3, halves);
+            dot_rows(t, row, ask, VROWS < 3 ? 1 : 3, halves);
             break;
         default:
-            dot_rows(t, row, VROWS, halves);
+            dot_rows(t, row, ask, VROWS, halves);
             break;
         }
     }
@@ -105,54 +140,68 @@ static inline vf add_mask(const attn_tile *t, const attn_row *r, uint32_t j, uin
     return vf_add(s, vf_mul(vf_set(r->slope), vf_load(values)));
 }
 
-/* Sums of products become p; m and l of the row move on. Returns the factor for what was accumulated before, or a
- * negative number when the block adds nothing. */
-static float weigh(attn_tile *t, uint32_t row, uint32_t block) {
-    const npu_params_attn *params = &t->call->op->params.attn;
+/* Sums of products of a row, scaled, become scores with what is left: softcap, mask, and -Inf where it does not see the
+ * key. Returns the largest, NaN when one is. */
+static float score(const attn_tile *t, uint32_t row, uint32_t block, uint32_t from, uint32_t to) {
     const attn_row *r = &t->rows[row];
-    float *p = t->p + row * BLOCK;
-    uint32_t from, to;
-    vf s[BLOCK_VECTORS], top = vf_set(-NPU_F32_INF);
-    vm seen[BLOCK_VECTORS], nan = vm_first(0);
-    visible(r, block, &from, &to);
-    if (from >= to) return -1;
-    for (int v = 0; v < BLOCK_VECTORS; v++) {
-        int base = v * VW;
-        seen[v] = vm_and_not(vm_first((int)to - base), vm_first((int)from - base));
-        s[v] = vf_mul(vf_load(p + base), vf_set(params->scale));
-        if (params->softcap != 0) {
-            vf cap = vf_set(params->softcap);
-            s[v] = vf_mul(cap, vf_tanh(vf_div(s[v], cap)));
-        }
-        if (r->mask) s[v] = add_mask(t, r, block + (uint32_t)base, block + to, s[v]);
-        vf shown = vf_select(seen[v], s[v], vf_set(-NPU_F32_INF));
-        nan = vm_or(nan, vf_nan(shown));
-        top = vf_select(vf_gt(shown, top), shown, top);
+    float *p = t->p + (size_t)row * BLOCK, softcap = t->call->op->params.attn.softcap;
+    vf top = vf_set(-NPU_F32_INF), cap = vf_set(softcap);
+    vm nan = vm_first(0);
+    for (int base = 0; base < BLOCK; base += VW) {
+        vm seen = vm_and_not(vm_first((int)to - base), vm_first((int)from - base));
+        vf s = vf_load(p + base);
+        if (softcap != 0) s = vf_mul(cap, vf_tanh(vf_div(s, cap)));
+        if (r->mask) s = add_mask(t, r, block + (uint32_t)base, block + to, s);
+        s = vf_select(seen, s, vf_set(-NPU_F32_INF));
+        nan = vm_or(nan, vf_nan(s));
+        top = vf_max(s, top);
+        vf_store(p + base, s);
     }
-    float m_new = npu_maxf(t->m[row], vm_any(nan) ? NPU_F32_NAN : vf_top(top));
-    if (m_new == -NPU_F32_INF) return -1;
-    float keep =
-        m_new == t->m[row] ? 1 : npu_expf(t->m[row] - m_new); /* exp(0) is 1; most blocks have no new maximum */
-    for (int v = 0; v < BLOCK_VECTORS; v++) {
-        s[v] = vf_select(seen[v], vf_exp_below(vf_sub(s[v], vf_set(m_new))), vf_set(0.0f));
-        vf_store(p + v * VW, s[v]);
-    }
-    t->l[row] = npu_fmaf(t->l[row], keep, fold32(s));
-    t->m[row] = m_new;
-    return keep;
+    return vm_any(nan) ? NPU_F32_NAN : vf_top(top);
 }
 
-static void weigh_few(attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
-    attn_ask ask = lines_of(t, 2, block, end);
+/* The row's scores, and its m, which moves on. Returns the factor for what was accumulated before, or a negative number
+ * when the block adds nothing. Where there is nothing to do to scores t->top is right but for a NaN: the p of one is
+ * NaN, and so is l from then on. */
+static float move_top(attn_tile *t, uint32_t row, uint32_t block) {
+    const attn_row *r = &t->rows[row];
+    float m = t->m[row], top = t->top[row];
+    uint32_t from, to;
+    visible(r, block, &from, &to);
+    if (from >= to) return -1;
+    if (to - from < BLOCK || r->mask || t->call->op->params.attn.softcap != 0 || !(top > -NPU_F32_INF))
+        top = score(t, row, block, from, to);
+    float m_new = npu_maxf(m, top);
+    if (m_new == -NPU_F32_INF) return -1;
+    t->m[row] = m_new;
+    return m_new == m ? 1 : npu_expf(m - m_new); /* exp(0) is 1; most blocks have no new maximum */
+}
+
+enum { EXP_VECTORS = BLOCK_VECTORS < 4 ? BLOCK_VECTORS : 4 };
+
+/* Scores of a row become p; l of the row moves on. */
+static void weigh(attn_tile *t, uint32_t row) {
+    float *p = t->p + (size_t)row * BLOCK;
+    vf s[BLOCK_VECTORS], m = vf_set(t->m[row]);
+    for (int v = 0; v < BLOCK_VECTORS; v++) s[v] = vf_sub(vf_load(p + v * VW), m);
+    for (int v = 0; v < BLOCK_VECTORS; v += EXP_VECTORS) vf_exp_below_all(s + v, EXP_VECTORS);
+    for (int v = 0; v < BLOCK_VECTORS; v++) vf_store(p + v * VW, s[v]);
+    t->l[row] = npu_fmaf(t->l[row], t->keep[row], fold32(s));
+}
+
+/* Each step for all rows of a head: one row's steps wait for each other, different rows' do not. */
+static void weigh_few(attn_tile *t, uint32_t block, uint32_t count, attn_ask *ask) {
     for (uint32_t row = 0, next; row < t->n_rows; row = next) {
         next = next_head(t, row);
         t->kv_head = t->rows[row].kv_head;
-        turn_keys(t, block, count, &ask);
+        turn_keys(t, block, count, ask);
         if (can_turn_halves(t))
-            dot_all(t, row, next, 1);
+            dot_all(t, row, next, ask, 1);
         else
-            dot_all(t, row, next, 0);
-        for (uint32_t r = row; r < next; r++) t->keep[r] = weigh(t, r, block);
+            dot_all(t, row, next, ask, 0);
+        for (uint32_t r = row; r < next; r++) t->keep[r] = move_top(t, r, block);
+        for (uint32_t r = row; r < next; r++)
+            if (!(t->keep[r] < 0)) weigh(t, r);
     }
 }
 
@@ -187,21 +236,26 @@ static attn_values values_of(const attn_tile *t, uint32_t block, uint32_t count,
  * halves are constants where it is called. */
 NPU_INLINE void add_values(const attn_tile *t, const attn_values *v, attn_ask *ask, uint32_t row, uint32_t i, int n,
                            int count, int halves) {
+    enum { AT_ONCE = 4 }; /* keys between lines that are asked for */
     vf acc[VALUE_ROWS][8];
-    const float *p = t->p + row * BLOCK, *keep = t->keep + row;
+    const uint8_t *at = v->first + v->from * v->stride + i * (halves ? sizeof(uint16_t) : sizeof(float));
+    const float *p = t->p + (size_t)row * BLOCK + v->from, *keep = t->keep + row;
     for (int r = 0; r < n; r++)
         for (int c = 0; c < count; c++)
             acc[r][c] = vf_mul(vf_load(t->rows[row + (uint32_t)r].acc + i + c * VW), vf_set(keep[r]));
-    for (uint32_t j = v->from; j < v->to; j++) {
-        const void *at = v->first + j * v->stride;
-        const float *f = (const float *)at + i;
-        const uint16_t *h = (const uint16_t *)at + i;
-        vf weight[VALUE_ROWS];
-        if (halves) ask_for(ask, ((uint32_t)count * VW + 31) / 32);
-        for (int r = 0; r < n; r++) weight[r] = vf_set(p[(uint32_t)r * BLOCK + j]);
-        for (int c = 0; c < count; c++) {
-            vf value = halves ? vf_load_half(h + c * VW) : vf_load(f + c * VW);
-            for (int r = 0; r < n; r++) acc[r][c] = vf_fma(weight[r], value, acc[r][c]);
+    for (uint32_t left = v->to - v->from, keys; left; left -= keys) {
+        keys = left < AT_ONCE ? left : AT_ONCE;
+        if (halves) ask_for(ask, ask_lines((uint32_t)count * VW * AT_ONCE, ASK_VALUES));
+        for (uint32_t j = 0; j < keys; j++, at += v->stride, p++) {
+            const void *key = at;
+            const float *f = key;
+            const uint16_t *h = key;
+            vf weight[VALUE_ROWS];
+            for (int r = 0; r < n; r++) weight[r] = vf_set(p[r * BLOCK]);
+            for (int c = 0; c < count; c++) {
+                vf value = halves ? vf_load_half(h + c * VW) : vf_load(f + c * VW);
+                for (int r = 0; r < n; r++) acc[r][c] = vf_fma(weight[r], value, acc[r][c]);
+            }
         }
     }
     for (int r = 0; r < n; r++)

@@ -3,8 +3,11 @@ enum { SUM_VECTORS = 32 / VW };
 
 /* The lane tree of numerics.md §3 over 32 lanes. */
 static inline float fold32(vf *lane) {
-    for (int h = SUM_VECTORS / 2; h; h /= 2)
+    NPU_UNROLL
+    for (int h = SUM_VECTORS / 2; h; h /= 2) {
+        NPU_UNROLL
         for (int j = 0; j < h; j++) lane[j] = vf_add(lane[j], lane[j + h]);
+    }
     return vf_fold(lane[0]);
 }
 

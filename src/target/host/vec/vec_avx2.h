@@ -169,9 +169,23 @@ static inline void vf_store_pairs(float *p, vf even, vf odd) {
     vf_store(p + 8, _mm256_permute2f128_ps(lo, hi, 0x31));
 }
 
-/* 16 halves of each of 8 rows: to[8 * c + r] is half c of row r. */
-static inline void vec_turn_16(const uint8_t *rows, size_t stride, uint16_t *to) {
+/* At most TURNED halves of each of VW rows: half c of row r goes to to[vec_turned(c / 8 * 8) + c % 8 * TURNED_STEP +
+ * r].
+ */
+#define VEC_TURN_HALVES
+enum { TURNED = 16, TURNED_STEP = 16 };
+
+static inline size_t vec_turned(size_t i) {
+    return i;
+}
+static inline void vec_turn_halves(const uint8_t *rows, size_t stride, uint32_t n, uint16_t *to) {
     __m256i r[8], two[8], four[8];
+    if (n < TURNED) {
+        for (size_t c = 0; c < n; c++)
+            for (size_t i = 0; i < 8; i++)
+                memcpy(to + vec_turned(c / 8 * 8) + c % 8 * TURNED_STEP + i, rows + i * stride + 2 * c, 2);
+        return;
+    }
     for (size_t i = 0; i < 8; i++) r[i] = _mm256_loadu_si256((const __m256i *)(const void *)(rows + i * stride));
     for (int i = 0; i < 8; i += 2) {
         two[i] = _mm256_unpacklo_epi16(r[i], r[i + 1]);
@@ -184,22 +198,10 @@ static inline void vec_turn_16(const uint8_t *rows, size_t stride, uint16_t *to)
         four[i + 3] = _mm256_unpackhi_epi32(two[i + 1], two[i + 3]);
     }
     for (size_t k = 0; k < 4; k++) {
-        __m128i *at = (__m128i *)(void *)(to + 16 * k);
-        __m256i even = _mm256_unpacklo_epi64(four[k], four[4 + k]), odd = _mm256_unpackhi_epi64(four[k], four[4 + k]);
-        _mm_storeu_si128(at, _mm256_castsi256_si128(even));
-        _mm_storeu_si128(at + 1, _mm256_castsi256_si128(odd));
-        _mm_storeu_si128(at + 8, _mm256_extracti128_si256(even, 1));
-        _mm_storeu_si128(at + 9, _mm256_extracti128_si256(odd, 1));
+        __m256i *at = (__m256i *)(void *)(to + 32 * k);
+        _mm256_storeu_si256(at, _mm256_unpacklo_epi64(four[k], four[4 + k]));
+        _mm256_storeu_si256(at + 1, _mm256_unpackhi_epi64(four[k], four[4 + k]));
     }
-}
-
-/* At most 32 halves of each of 8 rows, turned in the same way. */
-#define VEC_TURN_HALVES
-static inline void vec_turn_halves(const uint8_t *rows, size_t stride, uint32_t n, uint16_t *to) {
-    uint32_t c = 0;
-    for (; c + 16 <= n; c += 16) vec_turn_16(rows + 2 * c, stride, to + 8 * c);
-    for (; c < n; c++)
-        for (size_t i = 0; i < 8; i++) memcpy(to + 8 * c + i, rows + i * stride + 2 * c, 2);
 }
 
 #include "target/host/vec/transpose_x86.h"

@@ -179,9 +179,14 @@ static inline void vec_turn_units(const __m512i r[16], __m512i to[16]) {
     }
 }
 
-/* At most 32 halves, an even number, of each of 16 rows: to[16 * c + r] is half c of row r. A row's line is read once,
- * because the rows of a cache often share few sets of the first level. */
+/* At most TURNED halves, an even number, of each of 16 rows: to[16 * c + r] is half c of row r. A row's line is read
+ * once, because the rows of a cache often share few sets of the first level. */
 #define VEC_TURN_HALVES
+enum { TURNED = 32, TURNED_STEP = 16 };
+
+static inline size_t vec_turned(size_t i) {
+    return TURNED_STEP * i;
+}
 static inline void vec_turn_halves(const uint8_t *rows, size_t stride, uint32_t n, uint16_t *to) {
     static const uint16_t places[32] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
                                         1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
