@@ -53,15 +53,18 @@ NPU_INLINE void dots(const wformat *f, const vi *const w[SIDES], const npu_mm_ac
         for (int c = 0; starts && c < columns; c++) pairs[0][c] = start16_of(f, &a[(uint64_t)c * a_stride], half);
         NPU_UNROLL
         for (int j = first; j < first + step; j++) {
-            vi code[SIDES];
+            vi code[SIDES], size[SIDES]; /* |size|: of signed ones */
             NPU_UNROLL
-            for (int g = 0; g < SIDES; g++) code[g] = v_hold(w[g][4 * half + j]);
+            for (int g = 0; g < SIDES; g++) {
+                code[g] = v_hold(w[g][4 * half + j]);
+                if (is_signed(f)) size[g] = v_hold(w[g][8 + j]);
+            }
             NPU_UNROLL
             for (int c = 0; c < columns; c++) {
                 vi x = broadcast4(a[(uint64_t)c * a_stride].q + 16 * half + 4 * j);
                 NPU_UNROLL
                 for (int g = SIDES - 1; g >= 0; g--) {
-                    vi product = is_signed(f) ? v_pairs(w[g][8 + j], v_sign8(x, code[g])) : v_pairs(code[g], x);
+                    vi product = is_signed(f) ? v_pairs(size[g], v_sign8(x, code[g])) : v_pairs(code[g], x);
                     pairs[g][c] = j > first ? v_add16(pairs[g][c], product)
                                   : starts  ? v_add16(pairs[0][c], product)
                                             : product;
@@ -71,7 +74,7 @@ NPU_INLINE void dots(const wformat *f, const vi *const w[SIDES], const npu_mm_ac
         NPU_UNROLL
         for (int i = 0; i < SIDES * columns; i++) {
             vi *s = &sum[i % SIDES][i / SIDES], part = v_dot16(pairs[i % SIDES][i / SIDES], factor[i % SIDES]);
-            *s = half || first ? v_add32(*s, part) : part;
+            *s = half || first ? v_hold(v_add32(*s, part)) : part;
         }
     }
 }
