@@ -116,6 +116,10 @@ def main():
         refused("xdna.unknown_driver", "sim", "auto, accel, emu")("-m", model, "--npu-target", "xdna", "--driver", "sim")
         for driver_of_other in (["--emu", "frob=1"], ["--emu", "generation=xdna7"]):
             refused("xdna.emu_setting")(*base, *driver_of_other)
+        for rules, left in (("cmd@1=delay:1;cmd@9999=die;open@1=delay:1", "cmd@9999=die"), ("cmd@1=delay:1", "")):
+            done = run_npu("logits", *base, "--ids", "1", "-o", folder / "x", "--emu", f"fault={rules}", text=True)
+            assert done.stderr == (f"npu: warning: --emu fault: nothing met {left}\n" if left else ""), (rules, done)
+        refused("xdna.emu_setting", "takes xdna1|xdna2")(*base, "--emu", "generation=xdna7")
         refused("xdna.emu_setting", "there is no call or event sink_bo")(*base, "--emu", "fault=cmd@9=die;sink_bo@2=code:22")
 
 

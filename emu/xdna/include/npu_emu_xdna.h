@@ -39,11 +39,15 @@ typedef const char *npu_emu_xdna_describe_fn(void);
 // ENOENT.
 typedef int npu_emu_xdna_query_fn(const char *name, unsigned long long *value);
 
+// Which rules of the setting "fault" no call and no command met, as they were given, joined by ';'. How many they are.
+typedef unsigned npu_emu_xdna_unmet_fn(char *text, unsigned bytes);
+
 const struct npu_emu_xdna_calls *npu_emu_xdna_calls(void);
 int npu_emu_xdna_configure(const char *key, const char *value);
 const char *npu_emu_xdna_describe(void);
 const char *npu_emu_xdna_refusal(void);
 int npu_emu_xdna_query(const char *name, unsigned long long *value);
+unsigned npu_emu_xdna_unmet(char *text, unsigned bytes);
 
 #ifdef __cplusplus
 }

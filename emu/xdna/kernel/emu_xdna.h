@@ -119,6 +119,7 @@ struct emu_xdna {
     bool ready;
     struct emu_settings settings;
     struct emu_faults faults;
+    char rules[2048]; // their text
     struct emu_file files[EMU_FILES];
     unsigned long long counters[EMU_COUNTERS];
     pid_t last_pid;

@@ -233,6 +233,49 @@ static void delay(void **state) {
     kit_close(&k);
 }
 
+// Which rules had nothing to meet; a rule that was met stays so when the device is opened again with the same ones.
+static void rules_that_nothing_meets(void **state) {
+    static const char rules[] = "sync_bo@1000=code:5;cmd@1=delay:1;wait@9=die";
+    struct kit k;
+    struct kit_run r;
+    char text[200];
+    (void)state;
+    kit_set("fault", rules);
+    assert_int_equal(kit_unmet(text, sizeof text), 3);
+    kit_open(&k);
+    kit_run_open(&k, &kit_small, NULL, &r);
+    assert_int_equal(kit_go(&r), AMDXDNA_STATE_COMPLETED);
+    kit_run_close(&r);
+    kit_close(&k);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(kit_unmet(text, sizeof text), 2);
+        assert_string_equal(text, "sync_bo@1000=code:5;wait@9=die");
+        kit_set("fault", rules);
+    }
+    kit_set("fault", "off");
+    assert_int_equal(kit_unmet(text, sizeof text), 0);
+    kit_set("fault", rules);
+    assert_int_equal(kit_unmet(text, sizeof text), 3);
+    kit_set("fault", "off");
+}
+
+// Each key's values are in the help, and in what refuses others.
+static void values_are_said(void **state) {
+    char help[4096], *rest = help, *line, key[32], values[32];
+    unsigned rows = 0;
+    (void)state;
+    snprintf(help, sizeof help, "%s", kit_help());
+    for (; (line = strtok_r(rest, "\n", &rest)); rows++) {
+        if (*line == ' ') break;
+        assert_int_equal(sscanf(line, "%31s %31s", key, values), 2);
+        bool is_rules = !strcmp(key, "fault");
+        const char *why = kit_refusal(key, is_rules ? "x" : "");
+        if (strncmp(why, "takes ", 6) || !strstr(why, is_rules ? "name[@n[+]]=action" : values))
+            fail_msg("%s: %s", key, why);
+    }
+    assert_true(rows == 15 && strstr(kit_help(), "memory       1M..64G") && strstr(kit_help(), "short:ROWS"));
+}
+
 const struct CMUnitTest fault_rows[] = {ROW(every_call_answers_an_errno),
                                         ROW(mapping_fails),
                                         ROW(failed_states),
@@ -241,5 +284,7 @@ const struct CMUnitTest fault_rows[] = {ROW(every_call_answers_an_errno),
                                         ROW(lost_context),
                                         ROW(short_rows),
                                         ROW(death),
-                                        ROW(delay)};
+                                        ROW(delay),
+                                        ROW(rules_that_nothing_meets),
+                                        ROW(values_are_said)};
 const size_t n_fault_rows = sizeof fault_rows / sizeof *fault_rows;

@@ -13,6 +13,9 @@ const struct npu_emu_xdna_calls *sys;
 char kit_library[512];
 static npu_emu_xdna_configure_fn *configure;
 static npu_emu_xdna_query_fn *query;
+static npu_emu_xdna_unmet_fn *unmet;
+static npu_emu_xdna_refusal_fn *refusal;
+static npu_emu_xdna_describe_fn *describe;
 const npu_xdna_layout kit_small = {16, 64, 32, 8, 8, 8, 32, 16, true};
 
 static void load(void) {
@@ -22,7 +25,10 @@ static void load(void) {
     *(void **)&calls = dlsym(library, "npu_emu_xdna_calls");
     *(void **)&configure = dlsym(library, "npu_emu_xdna_configure");
     *(void **)&query = dlsym(library, "npu_emu_xdna_query");
-    assert_true(calls && configure && query);
+    *(void **)&unmet = dlsym(library, "npu_emu_xdna_unmet");
+    *(void **)&refusal = dlsym(library, "npu_emu_xdna_refusal");
+    *(void **)&describe = dlsym(library, "npu_emu_xdna_describe");
+    assert_true(calls && configure && query && unmet && refusal && describe);
     sys = calls();
 }
 
@@ -30,6 +36,21 @@ void kit_set(const char *key, const char *value) {
     if (!sys) load();
     int error = configure(key, value);
     if (error) fail_msg("%s=%s: %s", key, value, strerror(error));
+}
+
+const char *kit_refusal(const char *key, const char *value) {
+    if (!sys) load();
+    assert_int_equal(configure(key, value), EINVAL);
+    return refusal();
+}
+
+const char *kit_help(void) {
+    if (!sys) load();
+    return describe();
+}
+
+unsigned kit_unmet(char *text, unsigned bytes) {
+    return unmet(text, bytes);
 }
 
 unsigned long long kit_get(const char *name) {

@@ -39,7 +39,10 @@ extern const struct npu_emu_xdna_calls *sys;
 extern char kit_library[512];
 void kit_set(const char *key, const char *value);
 unsigned long long kit_get(const char *name);
-void kit_defaults(void); // every setting as if never set
+const char *kit_refusal(const char *key, const char *value); // why it is refused
+const char *kit_help(void);
+unsigned kit_unmet(char *text, unsigned bytes); // fault rules, and how many
+void kit_defaults(void);                        // every setting as if never set
 
 int kit_ioctl(struct kit *k, unsigned long request, void *arg); // 0 or errno
 void kit_open(struct kit *k);

@@ -77,6 +77,9 @@ npu_status npu_xdna_probe(const npu_xdna_params *params, npu_xdna_info *info, np
  * library is loaded and asked, and NO_DEVICE when it is not there. */
 npu_status npu_xdna_check_params(const npu_xdna_params *params, npu_error *err);
 
+/* Warns of rules of the setting "fault" that nothing met: once no device is to be opened any more. */
+void npu_xdna_tell_unmet(const npu_xdna_params *params);
+
 /* The settings that params->emu may have, one line each (for --emu help); a static text. */
 npu_status npu_xdna_describe_emu(const npu_xdna_params *params, const char **text, npu_error *err);
 

@@ -96,6 +96,17 @@ npu_status npu_xdna_check_params(const npu_xdna_params *params, npu_error *err) 
     return npu__xdna_driver(params, &driver, err);
 }
 
+void npu_xdna_tell_unmet(const npu_xdna_params *params) {
+    npu_xdna_driver driver;
+    npu_emu_xdna_unmet_fn *unmet;
+    void *library;
+    char rules[400];
+    if (find_driver(params->driver, &driver, NULL) != NPU_OK || !driver.emulated) return;
+    if (open_library(&library, NULL) != NPU_OK) return;
+    if (symbol(library, "npu_emu_xdna_unmet", (void **)&unmet, NULL) != NPU_OK || !unmet(rules, sizeof rules)) return;
+    npu_log(&params->logger, NPU_LOG_WARN, "--emu fault: nothing met %s", rules);
+}
+
 npu_status npu_xdna_describe_emu(const npu_xdna_params *params, const char **text, npu_error *err) {
     npu_xdna_driver driver;
     npu_emu_xdna_describe_fn *describe;

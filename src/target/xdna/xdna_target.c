@@ -188,6 +188,7 @@ static void xdna_close(npu_target *target) {
     if (!target) return;
     npu_xdna_target *t = of(target);
     npu_xdna_drop(t);
+    npu_xdna_tell_unmet(&t->params);
     npu_xdna_manifest_free(&t->manifest);
     npu_pool_destroy(t->pool);
     free(t->rotated);
