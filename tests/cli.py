@@ -157,6 +157,8 @@ def json_answers():
         bench = json.loads(expect(0, "bench", "-m", MODEL, "--json-schema", schema, "--gen-tokens", "8", "--prompt-tokens",
                                   "4", "-r", "1", "--json"))
         assert bench["decode_tok_s"] > 0 and bench["plain_tok_s"] > 0 and bench["grammar_us_per_token"] > 0, bench
+        for rows in ([], ["--prompt-tokens", "0"], ["--prompt-tokens", "0", "--depth", "3"], ["--depth", "3"]):  # room for all
+            expect(0, "bench", "-m", MODEL, "--json-schema", schema, "--gen-tokens", "3", "-r", "1", *rows, out="with the schema")
 
 
 def logits():

@@ -91,6 +91,9 @@ def usage():
         expect(2, "bench", "--repack", *flag, says="has no effect with --repack")
     expect(2, "bench", "--repack", "--npu-target", "hexagon", "--driver", "sim", says="--driver has no effect with --repack")
     expect(2, "bench", "--repack", "--ops", "gemv", says="contradict")
+    for words in (["--prompt-tokens", "0", "--gen-tokens", "0"], ["--prompt-tokens", "0", "--gen-tokens", "0", "--depth", "5"],
+                  ["--json-schema", "x", "--gen-tokens", "0"], ["--host-cost", "--gen-tokens", "0"]):
+        expect(2, "bench", "-m", "/no/such/model", *words, says="nothing to measure")
     for flag, value in itertools.product(("--temp", "--top-p", "--timeout", "--top-k", "--ctx", "--seed"),
                                          ("0x1", "0X1p0", " 1", "\t1", "+1", "1 ", "nan", "inf", "", "1d")):
         expect(2, "run", "-m", MODEL, flag, value, says=f"{flag}: '{value}' is not a ")

@@ -8,7 +8,8 @@
 void cli_bench_fill(npu_row *rows, uint32_t n, uint32_t n_vocab);
 double cli_bench_median(double *values, int n); /* sorts them */
 
-/* Measures decoding with --json-schema and without, after |prompt| tokens. Returns 0 or an exit code after printing. */
+/* Measures decoding with --json-schema and without, after |prompt| tokens, one at least. Returns 0 or an exit code
+ * after printing. */
 int cli_bench_schema(const cli_options *o, cli_session *session, uint32_t prompt, uint32_t gen, int runs);
 
 /* Measures what the machine can do at most: --roofline. */

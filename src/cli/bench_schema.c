@@ -108,7 +108,7 @@ int cli_bench_schema(const cli_options *o, cli_session *session, uint32_t prompt
         return cli_error("out of memory");
     }
     int bad = 0;
-    for (int i = 0; i <= runs && !bad; i++) bad = run(o, session, prompt ? prompt : 1, gen, ids, &f[i]);
+    for (int i = 0; i <= runs && !bad; i++) bad = run(o, session, prompt, gen, ids, &f[i]);
     if (!bad) bad = print(o, cli_plan_hash(session), f + 1, runs, gen);
     free(ids);
     free(f);

@@ -249,19 +249,27 @@ static int bench_model(cli_options *o, const work *w, int runs) {
     return cli_close(&session, bad);
 }
 
+/* With a schema only decoding is measured, after a prompt that is computed twice in each run: one token, as there must
+ * be logits, unless more are asked for. */
+static work work_of(const cli_options *o) {
+    uint32_t prompt = o->json_schema ? 1 : 512;
+    work w = {.depth = (uint32_t)o->depth,
+              .prompt = o->given[CLI_OPT_prompt_tokens] ? (uint32_t)o->prompt_tokens : prompt,
+              .gen = o->given[CLI_OPT_gen_tokens] ? (uint32_t)o->gen_tokens : 64,
+              .parallel = o->given[CLI_OPT_parallel] ? (uint32_t)o->parallel : 1};
+    if (o->json_schema && !w.depth && !w.prompt) w.prompt = 1;
+    return w;
+}
+
 int cli_bench(const cli_options *given) {
     cli_options o = *given;
-    work w = {.depth = (uint32_t)o.depth,
-              .prompt = o.given[CLI_OPT_prompt_tokens] ? (uint32_t)o.prompt_tokens : 512,
-              .gen = o.given[CLI_OPT_gen_tokens] ? (uint32_t)o.gen_tokens : 64,
-              .parallel = o.given[CLI_OPT_parallel] ? (uint32_t)o.parallel : 1};
-    uint32_t all = w.depth + w.prompt + w.gen;
+    work w = work_of(&o);
     if (o.roofline) return cli_bench_roofline(&o);
     if (o.ops) return cli_bench_ops(&o);
     if (o.repack) return cli_bench_repack(&o);
     if (o.estimate) return cli_bench_estimate(&o);
-    if (!all || (o.json_schema && !w.gen)) return cli_usage("npu bench: nothing to measure: 0 tokens");
+    if ((!w.prompt || o.json_schema) && !w.gen) return cli_usage("npu bench: nothing to measure: 0 tokens");
     if (o.host_cost) return bench_host_cost(&o);
-    if (!o.ctx) o.ctx = all;
+    if (!o.ctx) o.ctx = w.depth + w.prompt + w.gen;
     return bench_model(&o, &w, o.given[CLI_OPT_runs] ? (int)o.runs : 5);
 }
