@@ -1,5 +1,6 @@
 """Faults by catalogue: each row of tests/faults/NAME.json is a failure that can be ordered, and what must come of it: an exit
-code, a part of the one line that says so, no partial file, and a next request that gives the right bytes (CONTRIBUTING.md).
+code, a part of the one line that says so, no rule that nothing meets, no partial file, and a next request that gives the right
+bytes (CONTRIBUTING.md).
 
   python tests/faults.py NAME [--tool PROGRAM] [--preload LIBRARY]... [--rows 3,17 | --kind KIND | --all] [--seed N]
                             [--targets host,xdna]
@@ -249,6 +250,8 @@ def device_row(catalogue, row, place, tool):
     want = subprocess.run([*base, *reference, "-o", here], capture_output=True, check=True, timeout=SECONDS).stdout
     done = subprocess.run([*base, *device, *emu, "-o", out], capture_output=True, timeout=SECONDS)
     check_end({"exit": EXITS.get(row["status"], 5), **row}, done.returncode, done.stderr, out)
+    unmet = re.findall("nothing met (.*)", done.stderr.decode(errors="replace"))
+    check(unmet == row.get("unmet", []), f"rules that nothing met: {unmet}")
     if row["status"] == "ok":
         check(done.stdout == want and out.read_bytes() == here.read_bytes(), "other bytes than without the fault")
     done = subprocess.run([tool, tiny, catalogue["target"], catalogue["driver"], timeout, row["status"], row.get("says", ""),
