@@ -9,7 +9,7 @@
 
 #include "plan/plan.h"
 #include "runtime/executor.h"
-#include "support/tiny_graph.h"
+#include "support/tiny_pair.h"
 #include "target/gemv_helper.h"
 
 enum { MAX_ROWS = 2, PREFILL_ROWS = 5, MOST_CALLS = 64 };
@@ -80,41 +80,27 @@ static const npu_target_ops fake_ops = {
     .name = "fake", .gemv = fake_gemv, .lm_head = fake_lm_head, .phases = fake_phases};
 
 typedef struct fixture {
-    tiny_graph graphs[2]; /* of 2 and of TINY_ROWS rows */
-    npu_target *host;
+    tiny_pair pair;
     fake device;
-    npu_executor *x;
     bool on_device[64];
     npu_plan plan;
     npu_plan_entry entries[64];
     npu_plan_design designs[16];
 } fixture;
 
-static npu_target *open_host(void) {
-    npu_target_params params = {.n_threads = 1};
-    npu_target *host = NULL;
-    npu_error err = {0};
-    assert_int_equal(npu_target_host.open(&params, NULL, NULL, &host, &err), NPU_OK);
-    return host;
-}
-
 static void build(fixture *f) {
-    npu_error err = {0};
     *f = (fixture){.device.base = {.ops = &fake_ops}};
     f->device.base.caps = (npu_caps){.max_rows = MAX_ROWS, .prefill_rows = PREFILL_ROWS};
-    f->host = open_host();
-    f->device.inner = open_host();
-    for (int i = 0; i < 2; i++) {
-        assert_true(tiny_build(&f->graphs[i], i ? TINY_ROWS : 2));
-        assert_int_equal(npu_graph_finish(&f->graphs[i].g, &err), NPU_OK);
-    }
-    f->device.source = &f->graphs[0].source;
-    for (uint32_t i = 0; i < f->graphs[0].g.n_ops; i++) f->on_device[i] = f->graphs[0].g.ops[i].code == NPU_OP_MUL_MAT;
+    tiny_pair_build(&f->pair, 1);
+    f->device.inner = f->pair.inner;
+    f->device.source = &f->pair.graphs[0].source;
+    for (uint32_t i = 0; i < f->pair.graphs[0].g.n_ops; i++)
+        f->on_device[i] = f->pair.graphs[0].g.ops[i].code == NPU_OP_MUL_MAT;
 }
 
 /* A design for all products of an op, or for each. */
 static void plan_op(fixture *f, uint32_t i, bool fused) {
-    const npu_graph *g = &f->graphs[0].g;
+    const npu_graph *g = &f->pair.graphs[0].g;
     const npu_op *op = &g->ops[i];
     npu_plan_entry *e = &f->entries[i];
     unsigned n = 0;
@@ -132,35 +118,16 @@ static void plan_op(fixture *f, uint32_t i, bool fused) {
 }
 
 static npu_status bind(fixture *f, bool device, bool fused, npu_error *err) {
-    npu_executor_file file = {f->graphs[0].file, TINY_FILE_VALUES * sizeof(float)};
-    npu_executor_params params = {
-        .host = f->host, .device = device ? &f->device.base : NULL, .plan = &f->plan, .files = &file, .n_files = 1};
+    npu_executor_params params = {.host = f->pair.host,
+                                  .device = device ? &f->device.base : NULL,
+                                  .plan = &f->plan,
+                                  .files = &f->pair.file,
+                                  .n_files = 1};
     npu_executor_graph graphs[2];
-    f->plan = (npu_plan){.entries = f->entries, .designs = f->designs, .n_entries = f->graphs[0].g.n_ops};
+    f->plan = (npu_plan){.entries = f->entries, .designs = f->designs, .n_entries = f->pair.graphs[0].g.n_ops};
     for (uint32_t i = 0; i < f->plan.n_entries; i++) plan_op(f, i, fused);
-    for (int i = 0; i < 2; i++) graphs[i] = (npu_executor_graph){&f->graphs[i].g, f->on_device};
-    return npu_executor_create(&params, graphs, 2, &f->x, err);
-}
-
-static void free_fixture(fixture *f) {
-    npu_executor_free(f->x);
-    npu_target_host.close(f->host);
-    npu_target_host.close(f->device.inner);
-    for (int i = 0; i < 2; i++) tiny_free(&f->graphs[i]);
-}
-
-static npu_status step(fixture *f, uint32_t first, uint32_t n, npu_error *err) {
-    unsigned k = n > 2;
-    npu_step s = tiny_inputs(&f->graphs[k], f->x, k, first, n);
-    return npu_executor_run(f->x, k, &s, err);
-}
-
-static void run_all(fixture *f, float out[TINY_VOCAB]) {
-    npu_error err = {0};
-    if (step(f, 0, 12, &err) != NPU_OK) fail_msg("%s", err.text);
-    for (uint32_t i = 12; i < 15; i++)
-        if (step(f, i, 1, &err) != NPU_OK) fail_msg("%s", err.text);
-    memcpy(out, npu_executor_data(f->x, 0, f->graphs[0].logits), TINY_VOCAB * sizeof *out);
+    for (int i = 0; i < 2; i++) graphs[i] = (npu_executor_graph){&f->pair.graphs[i].g, f->on_device};
+    return npu_executor_create(&params, graphs, 2, &f->pair.x, err);
 }
 
 static void same_bytes(bool fused, bool lm_head) {
@@ -169,18 +136,18 @@ static void same_bytes(bool fused, bool lm_head) {
     fixture f;
     build(&f);
     assert_int_equal(bind(&f, false, false, &err), NPU_OK);
-    run_all(&f, want);
-    npu_executor_free(f.x);
+    tiny_pair_run(&f.pair, 12, 15, want);
+    npu_executor_free(f.pair.x);
     f.device.base.caps.lm_head = lm_head;
     if (bind(&f, true, fused, &err) != NPU_OK) fail_msg("%s", err.text);
-    run_all(&f, got);
+    tiny_pair_run(&f.pair, 12, 15, got);
     assert_memory_equal(want, got, sizeof want);
     assert_int_equal(f.device.n_heads, lm_head ? 4 : 0);
     npu_counters c = {0};
-    npu_executor_count(f.x, &c);
+    npu_executor_count(f.pair.x, &c);
     assert_int_equal(c.ops_device, 4 * 5); /* steps, products */
     assert_int_equal(c.ops_host, c.ops_fallback);
-    assert_int_equal(c.ops_host + c.ops_device, 4 * f.graphs[0].g.n_ops);
+    assert_int_equal(c.ops_host + c.ops_device, 4 * f.pair.graphs[0].g.n_ops);
     assert_int_equal(c.syncs, 0);
     /* The first product of the prompt: 12 rows as 5 + 5 + 2, fused or one weight after the other. */
     static const uint32_t rows[] = {5, 5, 2};
@@ -193,7 +160,7 @@ static void same_bytes(bool fused, bool lm_head) {
     }
     assert_int_equal(f.device.calls[3].role, 1);
     assert_int_equal(f.device.calls[3].wkey, fused ? NPU_ROLE_O : NPU_ROLE_K);
-    free_fixture(&f);
+    tiny_pair_free(&f.pair);
 }
 
 static void products_one_by_one(void **state) {
@@ -220,16 +187,16 @@ static void failures_end_a_request(void **state) {
     fixture f;
     build(&f);
     assert_int_equal(bind(&f, true, true, &err), NPU_OK);
-    run_all(&f, want);
+    tiny_pair_run(&f.pair, 12, 15, want);
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         f.device.answer = answers[i];
-        assert_int_equal(step(&f, 0, 12, &err), answers[i]);
+        assert_int_equal(tiny_pair_step(&f.pair, 0, 12, &err), answers[i]);
         assert_string_equal(err.code, "fake.gemv");
         f.device.answer = NPU_OK;
-        run_all(&f, got);
+        tiny_pair_run(&f.pair, 12, 15, got);
         assert_memory_equal(want, got, sizeof want);
     }
-    free_fixture(&f);
+    tiny_pair_free(&f.pair);
 }
 
 typedef struct profiled {
@@ -261,18 +228,18 @@ static void phases_reach_the_profile(void **state) {
     profiled p = {.right = true};
     build(&f);
     assert_int_equal(bind(&f, true, true, &err), NPU_OK);
-    run_all(&f, out);
+    tiny_pair_run(&f.pair, 12, 15, out);
     unsigned before = f.device.n_calls;
-    npu_executor_profile(f.x, add_profile, &p);
-    run_all(&f, out);
+    npu_executor_profile(f.pair.x, add_profile, &p);
+    tiny_pair_run(&f.pair, 12, 15, out);
     uint64_t n = f.device.n_calls - before;
     assert_true(p.right);
     assert_int_equal(p.device, 4 * 5);
-    assert_int_equal(p.device + p.host, 4 * f.graphs[0].g.n_ops);
+    assert_int_equal(p.device + p.host, 4 * f.pair.graphs[0].g.n_ops);
     assert_true(p.sum.pack_ns == n && p.sum.quant_ns == 10 * n && p.sum.launch_ns == 100 * n);
     assert_true(p.sum.wait_ns == 1000 * n && p.sum.readback_ns == 10000 * n && p.sum.dequant_ns == 100000 * n);
     assert_int_equal(p.sum.retries, 2 * n);
-    free_fixture(&f);
+    tiny_pair_free(&f.pair);
 }
 
 static void only_products_of_weights(void **state) {
@@ -281,14 +248,14 @@ static void only_products_of_weights(void **state) {
     for (uint32_t i = 0;; i++) {
         fixture f;
         build(&f);
-        bool end = i == f.graphs[0].g.n_ops, product = !end && f.on_device[i];
+        bool end = i == f.pair.graphs[0].g.n_ops, product = !end && f.on_device[i];
         if (!end && !product) {
             f.on_device[i] = true;
             assert_int_equal(bind(&f, true, true, &err), NPU_REFUSED);
             assert_string_equal(err.code, "executor.gemv");
-            assert_null(f.x);
+            assert_null(f.pair.x);
         }
-        free_fixture(&f);
+        tiny_pair_free(&f.pair);
         if (end) break;
     }
 }
@@ -302,18 +269,16 @@ static void designs_that_do_not_fit(void **state) {
         fixture f;
         build(&f);
         assert_int_equal(bind(&f, false, true, &err), NPU_OK);
-        npu_executor_free(f.x);
-        npu_executor_params params = {.host = f.host, .device = &f.device.base, .plan = &f.plan};
-        npu_executor_graph graph = {&f.graphs[0].g, f.on_device};
+        npu_executor_free(f.pair.x);
+        npu_executor_params params = {
+            .host = f.pair.host, .device = &f.device.base, .plan = &f.plan, .files = &f.pair.file, .n_files = 1};
+        npu_executor_graph graph = {&f.pair.graphs[0].g, f.on_device};
         f.designs[0].first = (uint16_t)(f.designs[0].first + changes[i].first);
         f.designs[0].n_splits = (uint16_t)(f.designs[0].n_splits + changes[i].n);
         f.designs[0].real_k = f.designs[0].real_k + (uint32_t)changes[i].k;
-        npu_executor_file file = {f.graphs[0].file, TINY_FILE_VALUES * sizeof(float)};
-        params.files = &file;
-        params.n_files = 1;
-        assert_int_equal(npu_executor_create(&params, &graph, 1, &f.x, &err), NPU_REFUSED);
+        assert_int_equal(npu_executor_create(&params, &graph, 1, &f.pair.x, &err), NPU_REFUSED);
         assert_string_equal(err.code, "executor.gemv");
-        free_fixture(&f);
+        tiny_pair_free(&f.pair);
     }
 }
 
@@ -326,7 +291,7 @@ static void a_target_that_does_nothing(void **state) {
     f.device.base.ops = &nothing;
     assert_int_equal(bind(&f, true, true, &err), NPU_REFUSED);
     assert_string_equal(err.code, "executor.target");
-    free_fixture(&f);
+    tiny_pair_free(&f.pair);
 }
 
 int main(void) {

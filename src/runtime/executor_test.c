@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "runtime/executor.h"
-#include "support/tiny_graph.h"
+#include "support/tiny_pair.h"
 
 /* ----- counting allocations: this program's malloc stands before the C library's ----- */
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
@@ -97,20 +97,10 @@ static const npu_target_ops fake_ops = {.name = "fake",
 
 /* ----- a bound executor ----- */
 typedef struct fixture {
-    tiny_graph graphs[2]; /* of 2 and of TINY_ROWS rows */
-    npu_target *host;
+    tiny_pair pair;
     fake device;
-    npu_executor *x;
     bool cancel;
 } fixture;
-
-static npu_target *open_host(void) {
-    npu_target_params params = {.n_threads = 2};
-    npu_target *host = NULL;
-    npu_error err = {0};
-    assert_int_equal(npu_target_host.open(&params, NULL, NULL, &host, &err), NPU_OK);
-    return host;
-}
 
 static bool is_cancelled(void *user) {
     return *(bool *)user;
@@ -118,45 +108,16 @@ static bool is_cancelled(void *user) {
 
 static npu_status open_fixture(fixture *f, const bool *on_device, npu_error *err) {
     *f = (fixture){.device.base.ops = &fake_ops};
-    f->host = open_host();
-    f->device.inner = open_host();
-    for (int i = 0; i < 2; i++) {
-        assert_true(tiny_build(&f->graphs[i], i ? TINY_ROWS : 2));
-        assert_int_equal(npu_graph_finish(&f->graphs[i].g, err), NPU_OK);
-    }
-    npu_executor_file file = {f->graphs[0].file, TINY_FILE_VALUES * sizeof(float)};
-    npu_executor_params params = {.host = f->host,
+    tiny_pair_build(&f->pair, 2);
+    f->device.inner = f->pair.inner;
+    npu_executor_params params = {.host = f->pair.host,
                                   .device = on_device ? &f->device.base : NULL,
-                                  .files = &file,
+                                  .files = &f->pair.file,
                                   .n_files = 1,
                                   .cancelled = is_cancelled,
                                   .cancelled_user = &f->cancel};
-    npu_executor_graph graphs[] = {{&f->graphs[0].g, on_device}, {&f->graphs[1].g, on_device}};
-    return npu_executor_create(&params, graphs, 2, &f->x, err);
-}
-
-static void close_fixture(fixture *f) {
-    npu_executor_free(f->x);
-    npu_target_host.close(f->host);
-    npu_target_host.close(f->device.inner);
-    for (int i = 0; i < 2; i++) tiny_free(&f->graphs[i]);
-}
-
-/* Runs positions first … first + n - 1; logits after the last two rows. */
-static npu_status step(fixture *f, uint32_t first, uint32_t n, npu_error *err) {
-    unsigned k = n > 2;
-    tiny_graph *t = &f->graphs[k];
-    npu_step s = tiny_inputs(t, f->x, k, first, n);
-    return npu_executor_run(f->x, k, &s, err);
-}
-
-/* A prompt through the larger graph, then single rows through the smaller one; the last logits to |out|. */
-static void run_all(fixture *f, float out[TINY_VOCAB]) {
-    npu_error err = {0};
-    if (step(f, 0, 9, &err) != NPU_OK) fail_msg("%s", err.text);
-    for (uint32_t i = 9; i < 14; i++)
-        if (step(f, i, 1, &err) != NPU_OK) fail_msg("%s", err.text);
-    memcpy(out, npu_executor_data(f->x, 0, f->graphs[0].logits), TINY_VOCAB * sizeof *out);
+    npu_executor_graph graphs[] = {{&f->pair.graphs[0].g, on_device}, {&f->pair.graphs[1].g, on_device}};
+    return npu_executor_create(&params, graphs, 2, &f->pair.x, err);
 }
 
 /* Any split that keeps a layer's state on one side gives the host's own result. */
@@ -166,8 +127,8 @@ static void any_split_gives_the_same_bytes(void **state) {
     npu_error err = {0};
     fixture f;
     assert_int_equal(open_fixture(&f, NULL, &err), NPU_OK);
-    run_all(&f, want);
-    close_fixture(&f);
+    tiny_pair_run(&f.pair, 9, 14, want);
+    tiny_pair_free(&f.pair);
     srand(5);
     for (int seed = 0; seed < 40; seed++) {
         bool on_device[64], kv = rand() & 1;
@@ -179,15 +140,15 @@ static void any_split_gives_the_same_bytes(void **state) {
         }
         tiny_free(&t);
         if (open_fixture(&f, on_device, &err) != NPU_OK) fail_msg("%s", err.text);
-        run_all(&f, got);
+        tiny_pair_run(&f.pair, 9, 14, got);
         if (memcmp(want, got, sizeof want) != 0) fail_msg("split %d gives other bytes", seed);
         npu_counters c = {0};
-        npu_executor_count(f.x, &c);
+        npu_executor_count(f.pair.x, &c);
         assert_int_equal(c.ops_host, c.ops_fallback);
-        assert_int_equal(c.ops_host + c.ops_device, 6 * f.graphs[0].g.n_ops);
+        assert_int_equal(c.ops_host + c.ops_device, 6 * f.pair.graphs[0].g.n_ops);
         assert_int_equal(c.steps, 6);
         assert_int_equal(c.rows, 14);
-        close_fixture(&f);
+        tiny_pair_free(&f.pair);
     }
 }
 
@@ -202,8 +163,8 @@ static void state_of_a_layer_is_not_split(void **state) {
     fixture f;
     assert_int_equal(open_fixture(&f, on_device, &err), NPU_REFUSED);
     assert_string_equal(err.code, "executor.state");
-    assert_null(f.x);
-    close_fixture(&f);
+    assert_null(f.pair.x);
+    tiny_pair_free(&f.pair);
 }
 
 static void cancelled_and_lost(void **state) {
@@ -214,14 +175,15 @@ static void cancelled_and_lost(void **state) {
     memset(on_device, true, sizeof on_device);
     assert_int_equal(open_fixture(&f, on_device, &err), NPU_OK);
     f.cancel = true;
-    assert_int_equal(step(&f, 0, 3, &err), NPU_CANCELLED);
+    assert_int_equal(tiny_pair_step(&f.pair, 0, 3, &err), NPU_CANCELLED);
     f.cancel = false;
-    assert_int_equal(step(&f, 0, 3, &err), NPU_OK);
+    assert_int_equal(tiny_pair_step(&f.pair, 0, 3, &err), NPU_OK);
     f.device.answer = NPU_TIMEOUT;
-    assert_int_equal(step(&f, 3, 1, &err), NPU_TIMEOUT);
+    assert_int_equal(tiny_pair_step(&f.pair, 3, 1, &err), NPU_TIMEOUT);
     f.device.answer = NPU_OK;
-    assert_int_equal(step(&f, 3, 1, &err), NPU_TIMEOUT); /* its buffers may still be written to: never again */
-    close_fixture(&f);
+    assert_int_equal(tiny_pair_step(&f.pair, 3, 1, &err),
+                     NPU_TIMEOUT); /* its buffers may still be written to: never again */
+    tiny_pair_free(&f.pair);
 }
 
 static void count_ops(void *user, const npu_profile_entry *entry) {
@@ -235,18 +197,18 @@ static void a_step_allocates_nothing(void **state) {
     assert_int_equal(open_fixture(&f, NULL, &err), NPU_OK);
     float logits[TINY_VOCAB];
     unsigned profiled = 0;
-    run_all(&f, logits);
-    npu_executor_profile(f.x, count_ops, &profiled);
-    run_all(&f, logits);
-    assert_int_equal(profiled, 6 * f.graphs[0].g.n_ops);
+    tiny_pair_run(&f.pair, 9, 14, logits);
+    npu_executor_profile(f.pair.x, count_ops, &profiled);
+    tiny_pair_run(&f.pair, 9, 14, logits);
+    assert_int_equal(profiled, 6 * f.pair.graphs[0].g.n_ops);
 #ifdef COUNTS_ALLOCATIONS
     unsigned long before = n_allocations;
-    run_all(&f, logits);
-    npu_executor_profile(f.x, NULL, NULL);
-    run_all(&f, logits);
+    tiny_pair_run(&f.pair, 9, 14, logits);
+    npu_executor_profile(f.pair.x, NULL, NULL);
+    tiny_pair_run(&f.pair, 9, 14, logits);
     assert_int_equal(n_allocations, before);
 #endif
-    close_fixture(&f);
+    tiny_pair_free(&f.pair);
 }
 
 int main(void) {
