@@ -8,14 +8,11 @@
 #include "base/clock.h"
 #include "conform/conform_case.h"
 #include "conform/conform_check.h"
+#include "conform/conform_choose.h"
 #include "wire/format.h"
 #include "wire/op_check.h"
 
 enum { RUNS = 3, DEFAULT_CASES = 600 };
-
-static const char *type_name(uint32_t type) {
-    return npu_format_name(type);
-}
 
 /* One side's copies of a case's tensors. */
 typedef struct side {
@@ -131,7 +128,7 @@ static npu_status give_weight(void *context, unsigned layer, npu_role role, npu_
 static void tell_profile(const runner *r, const npu_case *c, uint32_t rows, uint64_t ns) {
     if (!r->params->profile) return;
     npu_profile_entry entry = {.op = npu_op_find(c->op.code)->name,
-                               .role = type_name(c->type),
+                               .role = npu_case_type_name(c->type),
                                .owner = r->params->target->ops->name,
                                .layer = UINT32_MAX,
                                .rows = rows,
@@ -218,9 +215,9 @@ static void describe(const npu_case *c, char *out, size_t size) {
         uint16_t index = source ? c->op.src[i] : c->op.dst[i - NPU_OP_SRCS];
         if (index == NPU_NO_TENSOR || used >= size) continue;
         const npu_tensor *t = &c->tensors[index];
-        used +=
-            (size_t)snprintf(out + used, size - used, "%s%s%d %s[%u,%u,%u,%u]", used ? " " : "", source ? "src" : "dst",
-                             source ? i : i - NPU_OP_SRCS, type_name(t->type), t->ne[0], t->ne[1], t->ne[2], t->ne[3]);
+        used += (size_t)snprintf(out + used, size - used, "%s%s%d %s[%u,%u,%u,%u]", used ? " " : "",
+                                 source ? "src" : "dst", source ? i : i - NPU_OP_SRCS, npu_case_type_name(t->type),
+                                 t->ne[0], t->ne[1], t->ne[2], t->ne[3]);
         bool dense = true;
         uint32_t values;
         uint64_t next = npu_tensor_unit(t, &values);
@@ -250,54 +247,9 @@ static npu_status one(runner *r, const npu_case_row *row, uint32_t type, uint64_
                                 [NPU_CONFORM_SKIP] = &r->totals->skipped,
                                 [NPU_CONFORM_REFUSED] = &r->totals->refused};
     ++*totals[out.verdict];
-    npu_conform_report report = {out.verdict, info->name, type_name(type), seed, shapes, out.why, out.nmse};
+    npu_conform_report report = {out.verdict, info->name, npu_case_type_name(type), seed, shapes, out.why, out.nmse};
     if (r->report) r->report(r->user, &report);
     return NPU_OK;
-}
-
-/* The |i|-th (row, type) that the filters let through, counted around; false when there is none. */
-static bool choose(const npu_conform_params *p, uint32_t i, const npu_case_row **row, uint32_t *type) {
-    uint32_t count = 0, target = UINT32_MAX;
-    for (int pass = 0; pass < 2; pass++) {
-        uint32_t seen = 0;
-        for (uint32_t k = 0; npu_case_row_at(k); k++) {
-            *row = npu_case_row_at(k);
-            if (p->op && strcmp(p->op, npu_op_find((*row)->op)->name) != 0) continue;
-            for (const uint8_t *t = (*row)->types; *t != NPU_CASE_END; t++) {
-                *type = *t;
-                if (p->type && strcmp(p->type, type_name(*t)) != 0) continue;
-                if (seen++ == target) return true;
-            }
-        }
-        count = seen;
-        if (!count) return false;
-        target = i % count;
-    }
-    return false;
-}
-
-static void add_name(char *list, size_t size, const char *name) {
-    size_t used = strlen(list);
-    snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
-}
-
-/* Names what there is instead: ops, or the types of the op that was asked for. */
-static npu_status no_case(const npu_conform_params *p, npu_error *err) {
-    char ops[320] = "", types[320] = "";
-    const char *last = "";
-    for (uint32_t k = 0; npu_case_row_at(k); k++) {
-        const npu_case_row *row = npu_case_row_at(k);
-        const char *name = npu_op_find(row->op)->name;
-        if (strcmp(name, last) != 0) add_name(ops, sizeof ops, name);
-        for (const uint8_t *t = row->types; p->op && !strcmp(name, p->op) && *t != NPU_CASE_END; t++)
-            add_name(types, sizeof types, type_name(*t));
-        last = name;
-    }
-    if (*types)
-        return npu_fail(err, NPU_INVALID, "conform.none", "no case of op %s and type %s (its types: %s)", p->op,
-                        p->type, types);
-    return p->op ? npu_fail(err, NPU_INVALID, "conform.none", "no case of op %s (ops: %s)", p->op, ops)
-                 : npu_fail(err, NPU_INVALID, "conform.none", "no op has a case of type %s", p->type);
 }
 
 npu_status npu_conform_run(const npu_conform_params *params, npu_conform_report_fn *report, void *user,
@@ -305,7 +257,7 @@ npu_status npu_conform_run(const npu_conform_params *params, npu_conform_report_
     *totals = (npu_conform_totals){0};
     const npu_case_row *row;
     uint32_t type, cases = params->cases ? params->cases : DEFAULT_CASES;
-    if (!choose(params, 0, &row, &type)) return no_case(params, err);
+    if (!npu_case_choose(params, 0, &row, &type)) return npu_case_none(params, err);
     if (!params->target->ops->submit) {
         return npu_fail(err, NPU_UNSUPPORTED, "conform.target", "%s runs no graph ops", params->target->ops->name);
     }
@@ -314,7 +266,7 @@ npu_status npu_conform_run(const npu_conform_params *params, npu_conform_report_
     NPU_TRY(npu_target_host.open(&reference, NULL, NULL, &r.reference, err));
     npu_status status = NPU_OK;
     for (uint32_t i = 0; i < cases && status == NPU_OK; i++) {
-        choose(params, i, &row, &type);
+        npu_case_choose(params, i, &row, &type);
         if (params->go_on && (status = params->go_on(err)) != NPU_OK) break;
         status = one(&r, row, type, params->seed + i, err);
     }

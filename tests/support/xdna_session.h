@@ -78,3 +78,24 @@ static inline npu_status session_run(session *s, unsigned seed, npu_error *err) 
     NPU_TRY(npu_xdna_wait(s->context, ticket, err));
     return npu_xdna_buffer_sync(s->c, NPU_XDNA_FROM_DEVICE, 0, s->c->bytes, err);
 }
+
+static inline bool session_is_there(void) {
+    npu_xdna_params params = {.driver = "emu"};
+    npu_error err = {0};
+    const char *text;
+    return npu_xdna_describe_emu(&params, &text, &err) == NPU_OK;
+}
+
+// A call succeeds, or fails as it must; with an |err| of the caller's.
+#define OK(call) assert_ok(call, &err, __LINE__)
+static inline void assert_ok(npu_status status, const npu_error *err, int line) {
+    if (status != NPU_OK) fail_msg("line %d: %s: %s", line, err->code, err->text);
+}
+
+#define REFUSED(call, want_status, want_code)                \
+    do {                                                     \
+        memset(&err, 0, sizeof err);                         \
+        assert_int_equal(call, want_status);                 \
+        assert_string_equal(err.code, want_code);            \
+        assert_true(err.status == want_status && *err.text); \
+    } while (0)
