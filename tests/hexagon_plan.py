@@ -122,6 +122,9 @@ def programs(path, tmp):
                 else:
                     assert part == whole[:-1], done
             (folder / program.name).unlink()
+    for given in ([], ["--kernels", BUILD / "emu"]):
+        done = run_npu(*common, "--driver", "sim", *given, "-v", text=True)
+        assert f"info: hexagon: {BUILD}/emu/libcdsprpc.so, NPU programs in {BUILD}/emu\n" in done.stderr, done
     done = run_npu(*common, "--driver", "qemu", "--emu", "arch=v75", check=False, text=True)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and ": qemu runs programs up to v73; driver sim" in done.stderr, done
     done = run_npu(*common, check=False, text=True)

@@ -109,6 +109,9 @@ def main():
         made = next(folder.glob("npu/xdna-emu/*"))
         plan = manifests(base, made, folder)
         plans(base, made, folder, plan)
+        for given in ([], ["--kernels", made]):  # which kernels they are is told before the device is opened
+            done = run_npu("logits", *base, "--ids", "1", "-o", folder / "x", *given, "-v", text=True).stderr
+            assert done.index(f"info: xdna: kernels in {made}\n") < done.index("info: /dev/accel"), done
         refused("plan.manifest", "--kernels DIR")("-m", model, "--npu-target", "xdna", "--arch", "xdna2")
         refused("xdna.arch", "xdna7", "xdna1, xdna2")("-m", model, "--npu-target", "xdna", "--arch", "xdna7")
         refused("conform.target", "xdna", "bench --ops gemv", command=("conform",))(*DEVICE)

@@ -102,8 +102,10 @@ typedef struct npu_row {
 } npu_row;
 
 /* Appends |n| rows, in order, to their sequences; large batches are cut in steps. All or nothing: after any failure the
- * sequences are as long as before. INVALID ("decode.token", "decode.seq"), REFUSED ("decode.ctx_full": a sequence would
- * grow beyond ctx, both numbers named; "decode.too_many_logits"), CANCELLED, or what the target says. */
+ * sequences are as long as before. INVALID ("decode.token", "decode.seq"; "decode.not_finite": the logits after a row
+ * are NaN or infinite, as a weight of the model is no number or a device failed, which the same rows in a context
+ * without npu_target tell apart: the status says nothing of whose fault it is), REFUSED ("decode.ctx_full": a sequence
+ * would grow beyond ctx, both numbers named; "decode.too_many_logits"), CANCELLED, or what the target says. */
 NPU_API npu_status npu_decode(npu_context *context, const npu_row *rows, uint32_t n, npu_error *err);
 
 /* Off at first. Called by calls of npu_decode and npu_decode_each with more than one row, from their thread: before

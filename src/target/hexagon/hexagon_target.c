@@ -67,6 +67,12 @@ static npu_status trace_devices(npu_hex_target *t, npu_trace *out, npu_error *er
     return NPU_OK;
 }
 
+static void tell_programs(const npu_hex_target *t) {
+    const char *folder = t->driver.programs;
+    npu_log(&t->base.logger, NPU_LOG_INFO, "hexagon: %s, NPU programs in %s", t->driver.path,
+            *folder ? folder : "the folders of DSP_LIBRARY_PATH");
+}
+
 static npu_status hex_open(const npu_target_params *params, const npu_plan *plan, const char *kernels_dir,
                            npu_target **out, npu_error *err) {
     *out = NULL;
@@ -84,6 +90,7 @@ static npu_status hex_open(const npu_target_params *params, const npu_plan *plan
     t->row_tiles = npu_hex_row_tiles(features);
     if (status == NPU_OK) status = npu_pool_create(params->n_threads, &t->pool, err);
     if (status == NPU_OK) status = npu_hex_driver_open(params, kernels_dir, &t->driver, err);
+    if (status == NPU_OK) tell_programs(t);
     if (status == NPU_OK) status = npu_hex_group_open(t, params, err);
     if (status == NPU_OK) {
         bool emulated = t->driver.emulated;

@@ -178,7 +178,9 @@ static npu_status read_manifest(npu_xdna_target *t, const npu_target_params *par
         NPU_TRY(npu_xdna_emu_kernels(params->cache_dir, t->plan->needs.generation, t->plan->kernels, t->plan->n_kernels,
                                      &generated, err));
     }
-    npu_status status = npu_xdna_manifest_read(kernels_dir ? kernels_dir : generated, &t->manifest, err);
+    const char *folder = kernels_dir ? kernels_dir : generated;
+    npu_status status = npu_xdna_manifest_read(folder, &t->manifest, err);
+    if (status == NPU_OK) npu_log(&t->base.logger, NPU_LOG_INFO, "xdna: kernels in %s", folder);
     free(generated);
     if (status == NPU_OK) status = npu_plan_check_kernels(t->plan, t->manifest.kernels, t->manifest.n, err);
     return status;
