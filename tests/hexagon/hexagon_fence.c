@@ -1,17 +1,23 @@
-/* Fences of the NPU program between two threads of this process: what a signal says, numbers that wrap, the time limit.
- * The emulated calls do nothing here, except telling the time. */
+/* Fences of the NPU program between two threads of this process, and in one that is stepped: what a signal says,
+ * numbers that wrap, the time limit. The emulated calls do nothing here, except telling the time. */
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "htp/fence.h"
 #include "htp/platform/hap.h"
 #include "htp/platform/machine.h"
+#include "tests/support/need.h"
 
 enum { ROUNDS = 20000 };
 
@@ -94,6 +100,41 @@ static void both_at_once(void **state) {
     pthread_join(thread, NULL);
 }
 
+enum { NO_TRACE = 2 };
+
+/* A process that stops, and then signals 9 with a failure in |slot|. */
+static pid_t begin_signal(npu_fence *slot) {
+    pid_t child = fork();
+    if (child) return child;
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL)) _exit(NO_TRACE);
+    kill(getpid(), SIGSTOP);
+    htp_fence_signal(slot, 9, NPU_WIRE_PEER_LOST);
+    _exit(0);
+}
+
+/* The same for the writer, whatever the machine does beside: after each of its instructions others find the old pair or
+ * the new one. */
+static void in_one_store(void **state) {
+    (void)state;
+    const uint64_t before = npu_fence_word(1, NPU_WIRE_OK), after = npu_fence_word(9, NPU_WIRE_PEER_LOST);
+    npu_fence *slot = mmap(NULL, sizeof *slot, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(slot, MAP_FAILED);
+    slot->word = before;
+    pid_t child = begin_signal(slot);
+    int ended = 0, others = 0;
+    while (waitpid(child, &ended, 0) == child && WIFSTOPPED(ended)) {
+        uint64_t found = __atomic_load_n(&slot->word, __ATOMIC_ACQUIRE);
+        others += found != before && found != after;
+        assert_int_equal(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL), 0);
+    }
+    assert_true(WIFEXITED(ended));
+    if (WEXITSTATUS(ended) == NO_TRACE) npu_skip_test("ptrace");
+    assert_int_equal(WEXITSTATUS(ended), 0);
+    assert_int_equal(others, 0);
+    assert_true(slot->word == after);
+    munmap(slot, sizeof *slot);
+}
+
 static void wraps(void **state) {
     (void)state;
     slots[0] = (npu_fence){.sequence = 0xFFFFFFFE};
@@ -118,7 +159,8 @@ static void fails(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(order), cmocka_unit_test(both_at_once), cmocka_unit_test(wraps),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(order), cmocka_unit_test(both_at_once),
+                                       cmocka_unit_test(in_one_store), cmocka_unit_test(wraps),
                                        cmocka_unit_test(fails)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
