@@ -35,7 +35,9 @@ endfunction()
 
 npu_simde_program(simde_matmul ${PROJECT_SOURCE_DIR}/src/target/host/matmul/optest_matmul.c)
 npu_simde_program(simde_conform ${PROJECT_SOURCE_DIR}/src/conform/optest_conform.c)
+npu_simde_program(simde_attn ${PROJECT_SOURCE_DIR}/src/target/host/vec/optest_attn.c)
 npu_command_test(simde.matmul simde_matmul)
+npu_command_test(simde.attn simde_attn)
 npu_command_test(simde.conform simde_conform)
 
 # The other way round: NEON's narrow vectors in the place of AVX2's, for what is true of wide ones only.

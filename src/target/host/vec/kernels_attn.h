@@ -14,10 +14,10 @@
 enum { PARTS = 4096, PART_HEAD = 16, MANY_UNITS = 8 };
 
 static uint64_t attn_thread_bytes(uint32_t d, uint32_t dv) {
-    uint64_t keys = (uint64_t)BLOCK * attn_round(d), values = (uint64_t)BLOCK * attn_panels(dv);
-    uint64_t acc = (uint64_t)2 * TILE * attn_round(dv), p = (uint64_t)TILE * BLOCK;
-    uint64_t queries = (uint64_t)TILE * attn_round(d);
-    return npu_host_round(sizeof(attn_tile)) + npu_host_round((3 * keys + values + acc + p + queries) * sizeof(float));
+    uint64_t keys = (uint64_t)STEP * attn_round(d), values = (uint64_t)STEP * attn_panels(dv);
+    uint64_t turned = (uint64_t)2 * BLOCK * attn_round(d), acc = (uint64_t)2 * TILE * attn_round(dv);
+    uint64_t p = (uint64_t)TILE * STEP, queries = (uint64_t)TILE * attn_round(d), all = keys + turned + values;
+    return npu_host_round(sizeof(attn_tile)) + npu_host_round((all + acc + p + queries) * sizeof(float));
 }
 
 static uint32_t attn_chunks(uint32_t keys) {
@@ -72,13 +72,22 @@ static attn_run next_run(const attn_work *w, uint32_t m) {
     return r;
 }
 
+/* Query rows in a unit, of |slice| heads each: evenly, because a small last one would leave threads idle, but whole
+ * groups of rows where that is possible. */
+static uint32_t rows_of_tile(uint32_t rows, uint32_t slice) {
+    uint32_t most = TILE / slice, tiles = (rows + most - 1) / most, even = tiles ? (rows + tiles - 1) / tiles : 1,
+             whole = 1;
+    while (whole * slice % GROUP_ROWS) whole++;
+    uint32_t up = (even + whole - 1) / whole * whole;
+    return up <= most ? up : even > whole ? even / whole * whole : even;
+}
+
 static attn_work plan_work(const npu_host_call *call) {
     const npu_tensor *q = &call->src[0].t;
     uint32_t kv_heads = call->src[1].t.ne[1];
     attn_work w = {.call = call, .group = q->ne[1] / kv_heads, .few = true};
     w.slice = w.group < TILE ? w.group : TILE;
-    uint32_t most = TILE / w.slice, tiles = (q->ne[2] + most - 1) / most;
-    w.tile = tiles ? (q->ne[2] + tiles - 1) / tiles : 1; /* evenly: a small last one would leave threads idle */
+    w.tile = rows_of_tile(q->ne[2], w.slice);
     uint64_t each = (uint64_t)kv_heads * ((w.group + w.slice - 1) / w.slice), pieces = 0;
     for (attn_run r = {0}; r.last < q->ne[2];) {
         r = next_run(&w, r.last);
@@ -162,8 +171,14 @@ static void take_chunk(attn_tile *t, uint32_t chunk, uint32_t lo, uint32_t end) 
         t->l[i] = 0;
         for (uint32_t k = 0; k < t->width; k += VW) vf_store(t->rows[i].acc + k, vf_set(0.0f));
     }
-    for (uint32_t block = chunk; block < end && block - chunk < CHUNK; block += BLOCK)
-        if (block + BLOCK > lo) take_block(t, block, end);
+    uint32_t step = is_many(t) ? STEP : BLOCK;
+    for (uint32_t key = chunk; key < end && key - chunk < CHUNK; key += step) {
+        if (key + step <= lo) continue;
+        if (is_many(t))
+            take_step(t, key, end);
+        else
+            take_block(t, key, end);
+    }
     for (uint32_t i = 0; i < t->n_rows; i++) end_chunk(t, i, chunk);
 }
 
@@ -194,6 +209,8 @@ static void take_rows(const attn_work *w, attn_tile *t, const attn_run *run, att
     t->first = (uint64_t)span_of(w->call, run->m)[0];
     t->n_rows = which.to - which.from;
     t->few = w->few || t->n_rows <= FEW;
+    t->all_from = 0;
+    t->all_to = UINT32_MAX;
     for (uint32_t i = which.from; i < which.to; i++) {
         attn_row *r = &t->rows[i - which.from];
         uint32_t kv_head = which.kv_head + i / each, of_head = i % each;
@@ -203,6 +220,8 @@ static void take_rows(const attn_work *w, attn_tile *t, const attn_run *run, att
         r->acc = r->acc_all + t->width;
         if (r->n > end) end = r->n;
         if (r->lo < lo) lo = r->lo;
+        if (r->n < t->all_to) t->all_to = r->n;
+        if (r->lo > t->all_from) t->all_from = r->lo;
     }
     if (which.from == which.to) return;
     if (is_many(t)) turn_queries(t);
@@ -227,6 +246,12 @@ static void take_unit(const attn_work *w, attn_tile *t, const attn_run *run, uin
     take_rows(w, t, run, which, chunk);
 }
 
+/* The thread of a unit. Later units see more keys: every second round is dealt out backwards. */
+static uint32_t owner_of(uint64_t unit, uint32_t nth) {
+    uint32_t at = (uint32_t)(unit % nth);
+    return unit / nth % 2 ? nth - 1 - at : at;
+}
+
 /* This thread's units. */
 static void take_units(const attn_work *w, attn_tile *t) {
     const npu_host_call *call = w->call;
@@ -237,7 +262,7 @@ static void take_units(const attn_work *w, attn_tile *t) {
         uint32_t chunk = w->split ? run.lo / CHUNK * CHUNK : 0;
         do {
             for (uint32_t i = 0; i < kv_heads * slices && (!w->split || run.end); i++, unit++) {
-                if (unit < whole && unit % call->nth != call->ith) continue;
+                if (unit < whole && owner_of(unit, call->nth) != call->ith) continue;
                 take_unit(w, t, &run, i % kv_heads, i / kv_heads, chunk, unit >= whole);
             }
             chunk += CHUNK;
@@ -285,15 +310,15 @@ npu_status VEC_FN(flash_attn)(const npu_host_call *call, npu_error *err) {
     for (int i = 1; i <= 2; i++) t->piece[i] = head_bytes(&call->src[i].t);
     t->width = attn_round(dv);
     t->keys = (float *)(scratch + npu_host_round(sizeof *t));
-    t->turned = t->keys + (size_t)BLOCK * attn_round(d);
+    t->turned = t->keys + (size_t)STEP * attn_round(d);
     t->halves = (uint16_t *)(t->turned + (size_t)BLOCK * attn_round(d));
     t->values = t->turned + (size_t)2 * BLOCK * attn_round(d);
-    t->acc = t->values + (size_t)BLOCK * attn_panels(dv);
+    t->acc = t->values + (size_t)STEP * attn_panels(dv);
     t->p = t->acc + (size_t)2 * TILE * t->width;
-    t->queries = t->p + (size_t)TILE * BLOCK;
+    t->queries = t->p + (size_t)TILE * STEP;
     memset(t->keys, 0,
-           BLOCK * attn_round(d) * sizeof(float)); /* what pads rows and blocks must not be slow to compute with */
-    memset(t->values, 0, BLOCK * attn_panels(dv) * sizeof(float));
+           STEP * attn_round(d) * sizeof(float)); /* what pads rows and blocks must not be slow to compute with */
+    memset(t->values, 0, STEP * attn_panels(dv) * sizeof(float));
     attn_work w = plan_work(call);
     if (w.few) {
         uint64_t all = walk_few(&w, NULL, 0, 0);

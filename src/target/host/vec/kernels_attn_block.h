@@ -7,15 +7,23 @@
  * The cache is [D, heads, cells]: a tile of few rows has all of a thread's KV heads, so that it reads each cell's row
  * as one piece. Alone, the short piece of one head out of each long row takes half of the memory's speed at most.
  */
-enum { CHUNK = 1024, BLOCK = 32, TILE = 128, FEW = 8, BLOCK_VECTORS = BLOCK / VW };
+enum { CHUNK = 1024, BLOCK = 32, TILE = 192, FEW = 8, BLOCK_VECTORS = BLOCK / VW };
+
+/* Blocks that many rows take at a time: their queries and what they accumulate are read once for all of them. */
+enum { STEP_BLOCKS = 2, STEP = STEP_BLOCKS * BLOCK };
+_Static_assert(CHUNK % STEP == 0, "a chunk is whole steps");
 
 /* Values that are at work together, and those that lie together: whole blocks of any format that a cache may have,
  * which are converted as a whole. */
 enum { VALUES = 4 * VW, FORMAT_BLOCK = 32, PANEL = VALUES < FORMAT_BLOCK ? FORMAT_BLOCK : VALUES };
+/* Values that many rows take in one pass over them: with STEP keys half of the first level. */
+enum { PASS = 64 };
+_Static_assert(PASS % PANEL == 0, "a pass is whole panels");
 _Static_assert(PANEL % VALUES == 0 && PANEL % FORMAT_BLOCK == 0, "a panel is whole steps and whole blocks of a format");
 
 /* Rows that are at work together where lanes are rows. */
-enum { ROW_VECTORS = 2, GROUP_ROWS = ROW_VECTORS * VW };
+enum { GROUP_ROWS = ROW_VECTORS * VW };
+_Static_assert(TILE % GROUP_ROWS == 0, "a tile is whole groups of rows");
 
 /* One (query row, head) of a tile. */
 typedef struct attn_row {
@@ -43,8 +51,11 @@ typedef struct attn_tile {
     float *keys, *turned, *values, *p, *acc, *queries;
     uint16_t *halves; /* turned keys that were not converted */
     attn_row rows[TILE];
-    float m[TILE], l[TILE], keep[TILE]; /* of the chunk; factor for what was before the block, negative: nothing new */
-    float top[TILE];                    /* largest score of a block that all rows see, but for NaN */
+    uint32_t all_from, all_to;      /* keys that all rows see */
+    bool skips;                     /* a row takes nothing of a block of this step */
+    float m[TILE], l[TILE];         /* of the chunk */
+    float keep[STEP_BLOCKS * TILE]; /* for each block: factor for what was before it, negative: nothing new */
+    float top[TILE];                /* largest score of a block that all rows see, but for NaN */
 } attn_tile;
 
 static uint32_t attn_round(uint32_t n) {
@@ -128,10 +139,10 @@ static inline uint32_t next_head(const attn_tile *t, uint32_t row) {
     return next;
 }
 
-/* The visible part of a block for one row: keys from .. to - 1, counted from the block; none when from >= to. */
-static inline void visible(const attn_row *r, uint32_t block, uint32_t *from, uint32_t *to) {
-    *from = r->lo > block ? r->lo - block : 0;
-    *to = r->n <= block ? 0 : r->n - block < BLOCK ? r->n - block : BLOCK;
+/* What one row sees of |count| keys from |key| on: from .. to - 1, counted from |key|; nothing when from >= to. */
+static inline void visible(const attn_row *r, uint32_t key, uint32_t count, uint32_t *from, uint32_t *to) {
+    *from = r->lo > key ? r->lo - key : 0;
+    *to = r->n <= key ? 0 : r->n - key < count ? r->n - key : count;
 }
 
 /* add(n) with n, 1 to VALUE_ROWS, as a constant. */
@@ -155,12 +166,12 @@ static inline void visible(const attn_row *r, uint32_t block, uint32_t *from, ui
  * to - 1; 0 when |row| takes none. */
 static inline uint32_t rows_together(const attn_tile *t, uint32_t row, uint32_t end, uint32_t block, uint32_t *from,
                                      uint32_t *to) {
-    visible(&t->rows[row], block, from, to);
+    visible(&t->rows[row], block, BLOCK, from, to);
     if (t->keep[row] < 0 || *from >= *to) return 0;
     uint32_t n = 1;
     for (; row + n < end && !(t->keep[row + n] < 0); n++) {
         uint32_t next_from, next_to;
-        visible(&t->rows[row + n], block, &next_from, &next_to);
+        visible(&t->rows[row + n], block, BLOCK, &next_from, &next_to);
         if (next_from != *from || next_to != *to) break;
     }
     return n;
@@ -196,10 +207,6 @@ static inline vf vf_exp_below(vf x) {
 
 static void take_block(attn_tile *t, uint32_t block, uint32_t end) {
     uint32_t count = end - block < BLOCK ? end - block : BLOCK;
-    if (is_many(t)) {
-        take_block_many(t, block, count, end);
-        return;
-    }
     attn_ask ask = {lines_of(t, 2, block, end), lines_of(t, 1, block + BLOCK, end)};
     weigh_few(t, block, count, &ask);
     for (uint32_t row = 0, next; row < t->n_rows; row = next) {

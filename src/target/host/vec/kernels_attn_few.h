@@ -167,7 +167,7 @@ static float move_top(attn_tile *t, uint32_t row, uint32_t block) {
     const attn_row *r = &t->rows[row];
     float m = t->m[row], top = t->top[row];
     uint32_t from, to;
-    visible(r, block, &from, &to);
+    visible(r, block, BLOCK, &from, &to);
     if (from >= to) return -1;
     if (to - from < BLOCK || r->mask || t->call->op->params.attn.softcap != 0 || !(top > -NPU_F32_INF))
         top = score(t, row, block, from, to);

@@ -1,18 +1,18 @@
-/* FLASH_ATTN on vectors: a block of keys and its values for many query rows. A template as kernels_map.h; part
+/* FLASH_ATTN on vectors: a step of keys and their values for many query rows. A template as kernels_map.h; part
  * of kernels_attn_block.h. Lanes are query rows: queries are turned once a tile ([TILE / GROUP_ROWS][D][GROUP_ROWS]),
  * keys are only converted, and maxima, weights and sums of all rows go side by side without a step across lanes.
  */
-_Static_assert((BLOCK + MANY_KEYS - 1) / MANY_KEYS * (MANY_KEYS - 1) <= BLOCK, "groups of dot_many make a block");
+_Static_assert(BLOCK % MANY_KEYS == 0, "groups of keys make a block");
 
-/* Weights of a row: [TILE / GROUP_ROWS][BLOCK][GROUP_ROWS]. */
+/* Weights of a row: [TILE / GROUP_ROWS][STEP][GROUP_ROWS]. */
 static inline float *many_p(const attn_tile *t, uint32_t row) {
-    return t->p + row / GROUP_ROWS * (GROUP_ROWS * BLOCK) + row % GROUP_ROWS;
+    return t->p + row / GROUP_ROWS * (GROUP_ROWS * STEP) + row % GROUP_ROWS;
 }
 
-/* Queries of the tile, turned; rows behind the last are zeros. */
+/* Queries of the tile, turned; rows that fill the last vector are zeros. */
 static void turn_queries(attn_tile *t) {
     uint32_t stride = attn_round(t->d);
-    for (uint32_t row = 0; row < TILE; row += VTILE) {
+    for (uint32_t row = 0; row < (t->n_rows + VW - 1) / VW * VW; row += VTILE) {
         for (uint32_t r = 0; r < VTILE; r++) {
             float *to = t->turned + r * stride;
             if (row + r < t->n_rows)
@@ -26,27 +26,27 @@ static void turn_queries(attn_tile *t) {
     }
 }
 
-/* Sums of products, scaled, of ROW_VECTORS vectors of rows from |row| with |count| keys from |j|: to p[j][row], and the
- * largest onto t->top. |count| is a constant where it is called. */
-NPU_INLINE void dot_keys(attn_tile *t, uint32_t row, uint32_t j, int count) {
+/* Sums of products, scaled, of |vectors| vectors of rows from |row| with MANY_KEYS keys from |j|: to p[j][row], and the
+ * largest onto t->top. |vectors| is a constant where it is called. */
+NPU_INLINE void dot_keys(attn_tile *t, uint32_t row, uint32_t j, int vectors) {
     vf s[MANY_KEYS][ROW_VECTORS], scale = vf_set(t->call->op->params.attn.scale);
     const size_t stride = attn_round(t->d), d = t->d;
     const float *q = t->queries + row * stride, *k[MANY_KEYS];
     float *p = many_p(t, row) + (size_t)j * GROUP_ROWS;
-    for (int c = 0; c < count; c++) k[c] = t->keys + (j + (size_t)c) * stride;
-    for (int c = 0; c < count; c++)
-        for (int v = 0; v < ROW_VECTORS; v++) s[c][v] = vf_set(0.0f);
+    for (int c = 0; c < MANY_KEYS; c++) k[c] = t->keys + (j + (size_t)c) * stride;
+    for (int c = 0; c < MANY_KEYS; c++)
+        for (int v = 0; v < vectors; v++) s[c][v] = vf_set(0.0f);
     for (size_t i = 0; i < d; i++, q += GROUP_ROWS) {
         vf x[ROW_VECTORS];
-        for (int v = 0; v < ROW_VECTORS; v++) x[v] = vf_load(q + v * VW);
-        for (int c = 0; c < count; c++) {
+        for (int v = 0; v < vectors; v++) x[v] = vf_load(q + v * VW);
+        for (int c = 0; c < MANY_KEYS; c++) {
             vf key = vf_set(k[c][i]);
-            for (int v = 0; v < ROW_VECTORS; v++) s[c][v] = vf_fma(x[v], key, s[c][v]);
+            for (int v = 0; v < vectors; v++) s[c][v] = vf_fma(x[v], key, s[c][v]);
         }
     }
-    for (int v = 0; v < ROW_VECTORS; v++) {
+    for (int v = 0; v < vectors; v++) {
         vf top = vf_load(t->top + row + v * VW);
-        for (int c = 0; c < count; c++) {
+        for (int c = 0; c < MANY_KEYS; c++) {
             s[c][v] = vf_mul(s[c][v], scale);
             top = vf_max(s[c][v], top);
             vf_store(p + (size_t)c * GROUP_ROWS + v * VW, s[c][v]);
@@ -55,36 +55,41 @@ NPU_INLINE void dot_keys(attn_tile *t, uint32_t row, uint32_t j, int count) {
     }
 }
 
-/* The same with the keys of a block up to |last| or somewhat beyond, in groups as large as registers allow and as even
- * as can be. */
-static void dot_many(attn_tile *t, uint32_t row, uint32_t last) {
-    const uint32_t groups = (BLOCK + MANY_KEYS - 1) / MANY_KEYS;
+_Static_assert(ROW_VECTORS <= 3, "dot_many takes apart what is less than ROW_VECTORS by hand");
+
+/* The same with the keys of a block, the |b|-th of the step, up to its |last| or somewhat beyond. */
+static void dot_many(attn_tile *t, uint32_t row, uint32_t b, uint32_t last) {
+    uint32_t vectors = (t->n_rows - row + VW - 1) / VW;
     for (int v = 0; v < ROW_VECTORS; v++) vf_store(t->top + row + v * VW, vf_set(-NPU_F32_INF));
-    for (uint32_t i = 0, j = 0; j < last; i++) {
-        uint32_t count = (BLOCK - j) / (groups - i);
-        if (count == MANY_KEYS)
-            dot_keys(t, row, j, MANY_KEYS);
-        else
-            dot_keys(t, row, j, MANY_KEYS - 1);
-        j += count;
+    for (uint32_t j = b * BLOCK; j < b * BLOCK + last; j += MANY_KEYS) {
+        switch (vectors) {
+        case 1:
+            dot_keys(t, row, j, 1);
+            break;
+        case 2:
+            dot_keys(t, row, j, ROW_VECTORS < 2 ? 1 : 2);
+            break;
+        default:
+            dot_keys(t, row, j, ROW_VECTORS);
+            break;
+        }
     }
 }
 
-/* Scores of one vector of rows with what is left: softcap, and -Inf where a row does not see the key. The largest is
- * returned, NaN when one is. */
-static vf score_many(const attn_tile *t, uint32_t row, uint32_t block) {
+/* Scores |p| of one vector of rows with what is left: softcap, and -Inf where a row does not see the key. The largest
+ * is returned, NaN when one is. */
+static vf score_many(const attn_tile *t, float *p, uint32_t row, uint32_t block) {
     vf top = vf_set(-NPU_F32_INF), cap = vf_set(t->call->op->params.attn.softcap);
     float first[VW] = {0}, last[VW] = {0}; /* nothing is visible to lanes without a row */
     vm nan = vm_first(0);
     for (uint32_t r = 0; r < VW && row + r < t->n_rows; r++) {
         uint32_t from, to;
-        visible(&t->rows[row + r], block, &from, &to);
+        visible(&t->rows[row + r], block, BLOCK, &from, &to);
         first[r] = from < BLOCK ? (float)from : BLOCK;
         last[r] = (float)to;
     }
     vf lo = vf_load(first), n = vf_load(last);
-    for (uint32_t j = 0; j < BLOCK; j++) {
-        float *p = many_p(t, row) + j * GROUP_ROWS;
+    for (uint32_t j = 0; j < BLOCK; j++, p += GROUP_ROWS) {
         vf s = vf_load(p), place = vf_set((float)j);
         if (t->call->op->params.attn.softcap != 0) s = vf_mul(cap, vf_tanh(vf_div(s, cap)));
         s = vf_select(vm_and_not(vf_lt(place, n), vf_lt(place, lo)), s, vf_set(-NPU_F32_INF));
@@ -97,14 +102,14 @@ static vf score_many(const attn_tile *t, uint32_t row, uint32_t block) {
 
 enum { QUARTER = BLOCK / 4 * GROUP_ROWS }; /* of what a group of rows has in p */
 
-/* Scores of one vector of rows become p; their m, l and keep move on. With |all_seen| all rows see all keys, and
- * t->top need not know of a NaN: the p of one is NaN, and so is l from then on. Where there is nothing but -Inf and NaN
- * l stays as it was, so that one must be found. */
-static void weigh_many(attn_tile *t, uint32_t row, uint32_t block, bool all_seen) {
+/* Scores of one vector of rows with the |b|-th block of a step become p; their m, l and keep move on. With |all_seen|
+ * all rows see all keys, and t->top need not know of a NaN: the p of one is NaN, and so is l from then on. Where there
+ * is nothing but -Inf and NaN l stays as it was, so that one must be found. */
+static void weigh_many(attn_tile *t, uint32_t row, uint32_t block, uint32_t b, bool all_seen) {
     vf none = vf_set(-NPU_F32_INF), m = vf_load(t->m + row), lane[BLOCK / 4];
     vf m_new = vf_max_nan(m, vf_load(t->top + row));
-    if (!all_seen || vm_any(vf_eq(m_new, none))) m_new = vf_max_nan(m, score_many(t, row, block));
-    float *p = many_p(t, row);
+    float *p = many_p(t, row) + (size_t)b * BLOCK * GROUP_ROWS;
+    if (!all_seen || vm_any(vf_eq(m_new, none))) m_new = vf_max_nan(m, score_many(t, p, row, block));
     for (uint32_t j = 0; j < BLOCK / 4; j++, p += GROUP_ROWS) {
         vf s[4];
         for (int i = 0; i < 4; i++) s[i] = vf_sub(vf_load(p + i * QUARTER), m_new);
@@ -117,104 +122,150 @@ static void weigh_many(attn_tile *t, uint32_t row, uint32_t block, bool all_seen
     vm empty = vf_eq(m_new, none);
     vf keep = vf_exp_below(vf_sub(m, m_new));
     vf_store(t->l + row, vf_select(empty, vf_load(t->l + row), vf_fma(vf_load(t->l + row), keep, lane[0])));
-    vf_store(t->keep + row, vf_select(empty, vf_set(-1.0f), keep));
+    vf_store(t->keep + b * TILE + row, vf_select(empty, vf_set(-1.0f), keep));
     vf_store(t->m + row, m_new);
+    if (vm_any(empty)) t->skips = true;
 }
 
-/* What |rows| rows from |row| see of the block: keys before |last| at most; whether each of them sees all keys. */
-static bool see_all(const attn_tile *t, uint32_t row, uint32_t rows, uint32_t block, uint32_t *last) {
-    bool all = true;
-    *last = 0;
-    for (uint32_t r = row; r < row + rows && r < t->n_rows; r++) {
+/* Whether all rows of the tile see all keys from |key| on, |count| of them. */
+static inline bool all_see(const attn_tile *t, uint32_t key, uint32_t count) {
+    return key >= t->all_from && key + count <= t->all_to;
+}
+
+/* The last key of a block that any of the GROUP_ROWS rows from |row| sees, and one more; 0 when there is none. */
+static uint32_t last_seen(const attn_tile *t, uint32_t row, uint32_t block) {
+    uint32_t last = 0;
+    for (uint32_t r = row; r < row + GROUP_ROWS && r < t->n_rows; r++) {
         uint32_t from, to;
-        visible(&t->rows[r], block, &from, &to);
-        all = all && from == 0 && to == BLOCK;
-        if (from < to && to > *last) *last = to;
+        visible(&t->rows[r], block, BLOCK, &from, &to);
+        if (from < to && to > last) last = to;
     }
-    return all;
+    return last;
 }
 
-/* |n| of the block's keys or values from |j| are asked for, where there are as many: evenly between other work, because
- * more at a time than a core can wait for would hold up its own loads. */
-static inline void ask_for_rows(const attn_tile *t, int src, uint32_t block, uint32_t j, uint32_t n, uint32_t end) {
-    for (uint32_t i = j; i < j + n && i < BLOCK; i++) ask_for_row(t, src, block + i, end);
+/* |n| keys or values from |key| on are asked for, where there are as many: evenly between other work, because more at a
+ * time than a core can wait for would hold up its own loads. */
+static inline void ask_for_rows(const attn_tile *t, int src, uint32_t key, uint32_t n, uint32_t end) {
+    for (uint32_t i = key; i < key + n; i++) ask_for_row(t, src, i, end);
 }
 
-/* |count| keys of the block; what is in their places behind it is of another block and not seen. */
-static void weigh_all(attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
+/* The weights of the step of |count| keys from |key| on. What is in the places behind them is of another step and not
+ * seen. */
+static void weigh_all(attn_tile *t, uint32_t key, uint32_t count) {
     const npu_host_operand *k = &t->call->src[1];
-    uint32_t stride = attn_round(t->d), last, each = BLOCK / ((t->n_rows + GROUP_ROWS - 1) / GROUP_ROWS) + 1;
+    uint32_t stride = attn_round(t->d), each = STEP / ((t->n_rows + GROUP_ROWS - 1) / GROUP_ROWS) + 1;
     bool capped = t->call->op->params.attn.softcap != 0;
+    t->skips = false;
     for (uint32_t j = 0; j < count; j++)
-        to_floats(k->t.type, npu_host_at(k, t->kv_head, t->first + block + j, 0), t->keys + j * stride, t->d);
+        to_floats(k->t.type, npu_host_at(k, t->kv_head, t->first + key + j, 0), t->keys + j * stride, t->d);
     for (uint32_t row = 0; row < t->n_rows; row += GROUP_ROWS) {
-        bool all_seen = see_all(t, row, GROUP_ROWS, block, &last) && !capped;
-        ask_for_rows(t, 2, block, row / GROUP_ROWS * each, each, end);
-        if (!last) {
-            for (int v = 0; v < ROW_VECTORS; v++) vf_store(t->keep + row + v * VW, vf_set(-1.0f));
-            continue;
+        ask_for_rows(t, 2, key + row / GROUP_ROWS * each, each, key + count);
+        for (uint32_t b = 0, block = key; block < key + count; b++, block += BLOCK) {
+            bool all_seen = all_see(t, block, BLOCK);
+            uint32_t last = all_seen ? BLOCK : last_seen(t, row, block);
+            if (!last) {
+                for (int v = 0; v < ROW_VECTORS; v++) vf_store(t->keep + b * TILE + row + v * VW, vf_set(-1.0f));
+                continue;
+            }
+            dot_many(t, row, b, last);
+            for (uint32_t r = row; r < row + GROUP_ROWS && r < t->n_rows; r += VW)
+                weigh_many(t, r, block, b, all_seen && !capped);
         }
-        dot_many(t, row, last);
-        for (uint32_t r = row; r < row + GROUP_ROWS && r < t->n_rows; r += VW) weigh_many(t, r, block, all_seen);
     }
 }
 
-/* Rows that see the same keys of a block and take values together: n of them from |row|, keys from .. to - 1. */
+/* Rows that see the same keys of a step and take values together: n of them from |row|, keys from .. to - 1. */
 typedef struct attn_group {
     uint32_t row, n, from, to;
 } attn_group;
 
-/* They are cut as evenly as can be in groups of at most VALUE_ROWS. */
-static uint32_t group_rows(const attn_tile *t, uint32_t block, attn_group *groups) {
-    uint32_t count = 0;
-    for (uint32_t row = 0, n; row < t->n_rows; row += n ? n : 1) {
-        uint32_t from, to;
-        n = rows_together(t, row, t->n_rows, block, &from, &to);
-        for (uint32_t left = n, each; left; left -= each) {
-            uint32_t most = (left + VALUE_ROWS - 1) / VALUE_ROWS;
-            each = (left + most - 1) / most;
-            groups[count++] = (attn_group){row + n - left, each, from, to};
-        }
-    }
-    return count;
+/* Whether |row| takes the values of all blocks from which it sees keys from .. to - 1. */
+static bool takes_all(const attn_tile *t, uint32_t row, uint32_t from, uint32_t to) {
+    for (uint32_t b = from / BLOCK; b * BLOCK < to; b++)
+        if (t->keep[b * TILE + row] < 0) return false;
+    return true;
 }
 
-/* Values as floats in panels, [width / PANEL][BLOCK][PANEL]: one stays in the first level while all rows take it. */
-static void convert_values(const attn_tile *t, uint32_t block, uint32_t count) {
+/* How many rows from |row| on see the keys from .. to - 1 of the step at |key| and take all their values. */
+static uint32_t rows_alike(const attn_tile *t, uint32_t row, uint32_t key, uint32_t from, uint32_t to) {
+    uint32_t n = 0;
+    for (; row + n < t->n_rows; n++) {
+        uint32_t next_from, next_to;
+        visible(&t->rows[row + n], key, STEP, &next_from, &next_to);
+        if (next_from != from || next_to != to || !takes_all(t, row + n, from, to)) break;
+    }
+    return n;
+}
+
+/* |n| rows are cut as evenly as can be in groups of at most VALUE_ROWS. */
+static attn_group *cut_rows(attn_group *g, uint32_t row, uint32_t n, uint32_t from, uint32_t to) {
+    for (uint32_t left = n, each; left; left -= each) {
+        uint32_t most = (left + VALUE_ROWS - 1) / VALUE_ROWS;
+        each = (left + most - 1) / most;
+        *g++ = (attn_group){row + n - left, each, from, to};
+    }
+    return g;
+}
+
+/* A row that does not take all blocks of which it sees something is a group for each block. */
+static uint32_t group_rows(const attn_tile *t, uint32_t key, uint32_t count, attn_group *groups) {
+    attn_group *g = groups;
+    if (all_see(t, key, count) && !t->skips) return (uint32_t)(cut_rows(g, 0, t->n_rows, 0, count) - groups);
+    for (uint32_t row = 0, n; row < t->n_rows; row += n ? n : 1) {
+        uint32_t from, to;
+        visible(&t->rows[row], key, STEP, &from, &to);
+        n = from < to ? rows_alike(t, row, key, from, to) : 0;
+        g = cut_rows(g, row, n, from, to);
+        for (uint32_t next; !n && from < to; from = next) {
+            next = from / BLOCK * BLOCK + BLOCK < to ? from / BLOCK * BLOCK + BLOCK : to;
+            if (takes_all(t, row, from, next)) *g++ = (attn_group){row, 1, from, next};
+        }
+    }
+    return (uint32_t)(g - groups);
+}
+
+/* Values as floats in panels, [width / PANEL][STEP][PANEL]: those of a pass stay in the first level while all rows take
+ * them. */
+static void convert_values(const attn_tile *t, uint32_t key, uint32_t count) {
     const npu_host_operand *v = &t->call->src[2];
     const npu_format *f = npu_format_of(v->t.type);
     uint64_t panel_bytes = PANEL / f->block_values * f->block_bytes;
     for (uint32_t j = 0; j < count; j++) {
-        const uint8_t *from = npu_host_at(v, t->kv_head, t->first + block + j, 0);
+        const uint8_t *from = npu_host_at(v, t->kv_head, t->first + key + j, 0);
         float *to = t->values + j * PANEL;
-        for (uint32_t i = 0; i < t->dv; i += PANEL, from += panel_bytes, to += BLOCK * PANEL)
+        for (uint32_t i = 0; i < t->dv; i += PANEL, from += panel_bytes, to += STEP * PANEL)
             to_floats(v->t.type, from, to, t->dv - i < PANEL ? t->dv - i : PANEL);
     }
 }
 
-/* Values from |i| of the block's first key. */
+/* Values from |i| of the step's first key. */
 static inline const float *in_panel(const attn_tile *t, uint32_t i) {
-    return t->values + (size_t)(i / PANEL * PANEL) * BLOCK + i % PANEL;
+    return t->values + (size_t)(i / PANEL * PANEL) * STEP + i % PANEL;
 }
 
-/* acc = acc * keep, then p_j * v_j for the visible j, of |n| rows and |count| vectors at |i|, whose values are |values|
- * (+ PANEL a key). n and count are constants where it is called. */
+/* For each block acc = acc * keep, then p_j * v_j for the visible j, of |n| rows and |count| vectors at |i|, whose
+ * values are |values| (+ PANEL a key). n and count are constants where it is called. */
 NPU_INLINE void add_panel(const attn_tile *t, const attn_group *g, const float *values, uint32_t i, int n, int count) {
     vf acc[VALUE_ROWS][VALUES / VW];
-    const float *p[VALUE_ROWS], *end = values + (size_t)g->to * PANEL;
-    values += (size_t)g->from * PANEL;
+    const float *p[VALUE_ROWS];
     for (int r = 0; r < n; r++) {
         const float *from = t->rows[g->row + (uint32_t)r].acc + i;
-        vf keep = vf_set(t->keep[g->row + (uint32_t)r]);
-        p[r] = many_p(t, g->row + (uint32_t)r) + (size_t)g->from * GROUP_ROWS;
-        for (int c = 0; c < count; c++) acc[r][c] = vf_mul(vf_load(from + c * VW), keep);
+        p[r] = many_p(t, g->row + (uint32_t)r);
+        for (int c = 0; c < count; c++) acc[r][c] = vf_load(from + c * VW);
     }
-    for (size_t k = 0; values < end; values += PANEL, k += GROUP_ROWS) {
-        vf weight[VALUE_ROWS];
-        for (int r = 0; r < n; r++) weight[r] = vf_set(p[r][k]);
-        for (int c = 0; c < count; c++) {
-            vf value = vf_load(values + c * VW);
-            for (int r = 0; r < n; r++) acc[r][c] = vf_fma(weight[r], value, acc[r][c]);
+    for (uint32_t at = g->from, to; at < g->to; at = to) {
+        const float *keep = t->keep + at / BLOCK * TILE + g->row;
+        to = at / BLOCK * BLOCK + BLOCK < g->to ? at / BLOCK * BLOCK + BLOCK : g->to;
+        for (int r = 0; r < n; r++)
+            for (int c = 0; c < count; c++) acc[r][c] = vf_mul(acc[r][c], vf_set(keep[r]));
+        const float *v = values + (size_t)at * PANEL, *end = values + (size_t)to * PANEL;
+        for (size_t k = (size_t)at * GROUP_ROWS; v < end; v += PANEL, k += GROUP_ROWS) {
+            vf weight[VALUE_ROWS];
+            for (int r = 0; r < n; r++) weight[r] = vf_set(p[r][k]);
+            for (int c = 0; c < count; c++) {
+                vf value = vf_load(v + c * VW);
+                for (int r = 0; r < n; r++) acc[r][c] = vf_fma(weight[r], value, acc[r][c]);
+            }
         }
     }
     for (int r = 0; r < n; r++) {
@@ -229,18 +280,25 @@ NPU_INLINE void add_group(const attn_tile *t, const attn_group *g, const float *
 #undef ADD
 }
 
-static void take_block_many(attn_tile *t, uint32_t block, uint32_t count, uint32_t end) {
-    attn_group groups[TILE];
-    weigh_all(t, block, count, end);
-    uint32_t n = group_rows(t, block, groups), i = 0, each = n ? BLOCK / n + 1 : 0;
+/* All groups take what the values |from| to before |to| of each key add. */
+static void take_pass(const attn_tile *t, const attn_group *g, uint32_t from, uint32_t to) {
+    uint32_t i = from;
+    for (; i + VALUES <= to; i += VALUES) add_group(t, g, in_panel(t, i), i, VALUES / VW);
+    for (; i < to; i += VW) add_group(t, g, in_panel(t, i), i, 1);
+}
+
+/* STEP keys from |key| on, or as many as there are before |end|. */
+static void take_step(attn_tile *t, uint32_t key, uint32_t end) {
+    attn_group groups[TILE * STEP_BLOCKS];
+    uint32_t count = end - key < STEP ? end - key : STEP;
+    weigh_all(t, key, count);
+    uint32_t n = group_rows(t, key, count, groups), each = n ? STEP / n + 1 : 0;
     if (!n) return;
-    convert_values(t, block, count);
-    for (; i + VALUES <= t->width; i += VALUES) {
+    convert_values(t, key, count);
+    for (uint32_t i = 0; i < t->width; i += PASS) {
         for (uint32_t g = 0; g < n; g++) {
-            if (i == 0) ask_for_rows(t, 1, block + BLOCK, g * each, each, end);
-            add_group(t, &groups[g], in_panel(t, i), i, VALUES / VW);
+            if (i == 0) ask_for_rows(t, 1, key + STEP + g * each, each, end);
+            take_pass(t, &groups[g], i, t->width - i < PASS ? t->width : i + PASS);
         }
     }
-    for (; i < t->width; i += VW)
-        for (uint32_t g = 0; g < n; g++) add_group(t, &groups[g], in_panel(t, i), i, 1);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* What fits the registers: query rows whose scores, or whose sums of values, are at work; keys, of many rows. */
-enum { VW = 8, VROWS = 3, VALUE_ROWS = 3, MANY_KEYS = 6 };
+enum { VW = 8, VROWS = 3, VALUE_ROWS = 3, ROW_VECTORS = 3, MANY_KEYS = 4 };
 
 typedef __m256 vf;
 typedef __m256i vi;

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-enum { VW = 16, VROWS = 4, VALUE_ROWS = 4, MANY_KEYS = 8 };
+enum { VW = 16, VROWS = 4, VALUE_ROWS = 4, ROW_VECTORS = 3, MANY_KEYS = 8 };
 
 typedef __m512 vf;
 typedef __m512i vi;

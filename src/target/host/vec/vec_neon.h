@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { VW = 4, VROWS = 2, VALUE_ROWS = 2, MANY_KEYS = 8, VTILE = 4 };
+enum { VW = 4, VROWS = 2, VALUE_ROWS = 2, ROW_VECTORS = 2, MANY_KEYS = 8, VTILE = 4 };
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;
