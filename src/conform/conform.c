@@ -128,7 +128,7 @@ static npu_status give_weight(void *context, unsigned layer, npu_role role, npu_
 static void tell_profile(const runner *r, const npu_case *c, uint32_t rows, uint64_t ns) {
     if (!r->params->profile) return;
     npu_profile_entry entry = {.op = npu_op_find(c->op.code)->name,
-                               .role = npu_case_type_name(c->type),
+                               .role = npu_format_name(c->type),
                                .owner = r->params->target->ops->name,
                                .layer = UINT32_MAX,
                                .rows = rows,
@@ -216,7 +216,7 @@ static void describe(const npu_case *c, char *out, size_t size) {
         if (index == NPU_NO_TENSOR || used >= size) continue;
         const npu_tensor *t = &c->tensors[index];
         used += (size_t)snprintf(out + used, size - used, "%s%s%d %s[%u,%u,%u,%u]", used ? " " : "",
-                                 source ? "src" : "dst", source ? i : i - NPU_OP_SRCS, npu_case_type_name(t->type),
+                                 source ? "src" : "dst", source ? i : i - NPU_OP_SRCS, npu_format_name(t->type),
                                  t->ne[0], t->ne[1], t->ne[2], t->ne[3]);
         bool dense = true;
         uint32_t values;
@@ -247,7 +247,7 @@ static npu_status one(runner *r, const npu_case_row *row, uint32_t type, uint64_
                                 [NPU_CONFORM_SKIP] = &r->totals->skipped,
                                 [NPU_CONFORM_REFUSED] = &r->totals->refused};
     ++*totals[out.verdict];
-    npu_conform_report report = {out.verdict, info->name, npu_case_type_name(type), seed, shapes, out.why, out.nmse};
+    npu_conform_report report = {out.verdict, info->name, npu_format_name(type), seed, shapes, out.why, out.nmse};
     if (r->report) r->report(r->user, &report);
     return NPU_OK;
 }

@@ -5,10 +5,6 @@
 
 #include "wire/format.h"
 
-const char *npu_case_type_name(uint32_t type) {
-    return npu_format_name(type);
-}
-
 bool npu_case_choose(const npu_conform_params *p, uint32_t i, const npu_case_row **row, uint32_t *type) {
     uint32_t count = 0, target = UINT32_MAX;
     for (int pass = 0; pass < 2; pass++) {
@@ -18,7 +14,7 @@ bool npu_case_choose(const npu_conform_params *p, uint32_t i, const npu_case_row
             if (p->op && strcmp(p->op, npu_op_find((*row)->op)->name) != 0) continue;
             for (const uint8_t *t = (*row)->types; *t != NPU_CASE_END; t++) {
                 *type = *t;
-                if (p->type && strcmp(p->type, npu_case_type_name(*t)) != 0) continue;
+                if (p->type && strcmp(p->type, npu_format_name(*t)) != 0) continue;
                 if (seen++ == target) return true;
             }
         }
@@ -42,7 +38,7 @@ npu_status npu_case_none(const npu_conform_params *p, npu_error *err) {
         const char *name = npu_op_find(row->op)->name;
         if (strcmp(name, last) != 0) add_name(ops, sizeof ops, name);
         for (const uint8_t *t = row->types; p->op && !strcmp(name, p->op) && *t != NPU_CASE_END; t++)
-            add_name(types, sizeof types, npu_case_type_name(*t));
+            add_name(types, sizeof types, npu_format_name(*t));
         last = name;
     }
     if (*types)

@@ -15,6 +15,4 @@ bool npu_case_choose(const npu_conform_params *params, uint32_t i, const npu_cas
  */
 npu_status npu_case_none(const npu_conform_params *params, npu_error *err);
 
-const char *npu_case_type_name(uint32_t type);
-
 #endif

@@ -222,7 +222,7 @@ typedef struct npu_target_ops {
 
     /* Optional: whether |params| and |kernels_dir| can be meant at all, as far as that shows without a device: an
      * emulator's library may be loaded and asked, nothing else is opened. REFUSED or INVALID says what contradicts what
-     * or is not known. probe and open refuse the same. */
+     * or is not known, NO_DEVICE that this library is not there. probe and open refuse the same. */
     npu_status (*check_params)(const npu_target_params *params, const char *kernels_dir, npu_error *err);
 
     /* Optional: the settings that params->emu may have, one line each, for --emu help. */

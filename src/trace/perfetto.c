@@ -4,6 +4,7 @@
 
 /* A message takes an event whose texts are all new: the longest, as often as there may be notes. */
 enum { NOTES = 6, TEXTS = 2 + 2 * NOTES, MESSAGE = (TEXTS + 1) * (NPU_INTERN_TEXT + 32), NESTING = 4 };
+_Static_assert((int)MESSAGE <= (int)NPU_PACKETS_ROOM, "a packet is gathered whole");
 
 /* Fields of the messages, by message. */
 enum {

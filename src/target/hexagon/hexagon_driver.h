@@ -32,7 +32,8 @@ typedef struct npu_hex_driver {
  * |kernels_dir|. NO_DEVICE says what was looked for; REFUSED names an unknown driver, a missing symbol or a setting. */
 npu_status npu_hex_driver_open(const npu_target_params *params, const char *kernels_dir, npu_hex_driver *driver,
                                npu_error *err);
-/* Whether npu_hex_driver_open could be meant: an emulator's library is asked, no other is loaded. REFUSED as there. */
+/* Whether npu_hex_driver_open could be meant: an emulator's library is asked, no other is loaded. As there:
+ * NO_DEVICE without it, or REFUSED. */
 npu_status npu_hex_driver_check(const npu_target_params *params, const char *kernels_dir, npu_error *err);
 void npu_hex_driver_close(npu_hex_driver *driver);
 

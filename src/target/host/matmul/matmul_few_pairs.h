@@ -11,7 +11,6 @@
 enum { FEW_ROWS = 16 };
 
 _Static_assert((int)STRIP == (int)NPU_MM_PACK_ROWS, "both sides are a packed strip");
-_Static_assert(8 * SIDES * (16 + 1 + N_SCALES) * sizeof(vi) <= NPU_MM_PANEL_BYTES, "room for a unit");
 
 typedef vf few_sums[FEW_ROWS][SIDES];
 

@@ -29,6 +29,7 @@
 enum { SUM_LIMIT = 1 << 22 };
 #define MM_CONSTANT(type, name, kind, offset, top, blocks, bytes, head, scales)                                 \
     static const wformat name = {kind, offset, top, blocks, bytes, head, scales, code_##name};                  \
+    _Static_assert((blocks) <= MOST_UNIT_BLOCKS, "every panel has room for a unit");                            \
     _Static_assert(32 * (top)*127 < SUM_LIMIT, "sums of a block are counted as floats");                        \
     _Static_assert((kind) != KIND_PAIR || 16 * (top)*127 <= INT16_MAX, "sums of 16 values fit 16 bits");        \
     _Static_assert((kind) != KIND_PAIR || 2 * 16 * (top)*127 * 32 < SUM_LIMIT, "so do they with their scales"); \

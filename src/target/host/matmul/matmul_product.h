@@ -21,6 +21,8 @@ typedef enum wkind { KIND_PLAIN, KIND_MIN, KIND_TWO, KIND_PAIR, KIND_PAIR_MIN, K
 #define MM_EACH_KIND(X) \
     X(plain, KIND_PLAIN) X(min, KIND_MIN) X(two, KIND_TWO) X(pair, KIND_PAIR) X(pair_min, KIND_PAIR_MIN)
 
+enum { MOST_UNIT_BLOCKS = 8 }; /* of any format */
+
 typedef struct wformat {
     wkind kind;
     int offset; /* codes are stored as c + offset, a power of two; 0 when they are unsigned anyway */

@@ -129,8 +129,8 @@ NPU_INLINE void unpack_packed(const mm_panel *form, const wformat *f, const npu_
     }
 }
 
-/* Units that are unpacked at a time: as few chunks of a row as can be, as even as can be, because sums are stored and
- * loaded again between them. */
+/* Units that are unpacked at a time, one at least: as few chunks of a row as can be, as even as can be, because sums
+ * are stored and loaded again between them. Every form has room for a unit. */
 NPU_INLINE uint32_t units_of_chunk(const mm_panel *form, const wformat *f, uint32_t units) {
     const uint32_t room = NPU_MM_PANEL_BYTES / (SIDES * (uint32_t)form->vectors(f) * (uint32_t)sizeof(vi));
     const uint32_t most = (room < CHUNK ? room : CHUNK) / f->unit_blocks;

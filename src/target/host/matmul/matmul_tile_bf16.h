@@ -10,6 +10,7 @@
 
 enum { TILE_ROWS = 16, PAIRS = 16 };
 
+_Static_assert(MOST_UNIT_BLOCKS *SIDES *PAIRS * sizeof(__m512i) <= NPU_MM_PANEL_BYTES, "room for a unit");
 _Static_assert((int)SIDES == 2, "a tile for the weights of each, and for their sums");
 _Static_assert(sizeof(npu_mm_act) == 32 * sizeof(uint16_t), "32 activations in BF16 take the place of a block's codes");
 

@@ -16,6 +16,7 @@ NPU_INLINE int has_offset(wkind kind) {
 }
 
 enum { MOST_VECTORS = 11 };
+_Static_assert(MOST_UNIT_BLOCKS *SIDES *MOST_VECTORS * sizeof(vi) <= NPU_MM_PANEL_BYTES, "room for a unit");
 
 /* A block of LANES rows in a panel is the vectors w[8], scale, then by kind: min | sc0, sc1 | sc | min, mn. */
 NPU_INLINE int vectors_of(const wformat *f) {

@@ -20,6 +20,7 @@ enum {
 enum { SCALES = 8, MINS = 10, SUM_MINS = 12, LOW_SCALES = 10, HIGH_SCALES = 12 };
 
 enum { MOST_PAIR_VECTORS = 14 };
+_Static_assert(MOST_UNIT_BLOCKS *SIDES *MOST_PAIR_VECTORS * sizeof(vi) <= NPU_MM_PANEL_BYTES, "room for a unit");
 
 NPU_INLINE int pair_vectors_of(const wformat *f) {
     const uint8_t n[KIND_COUNT] = {10, 12, MOST_PAIR_VECTORS, MOST_PAIR_VECTORS, MOST_PAIR_VECTORS};

@@ -14,9 +14,10 @@ _Static_assert((int)SIDES == 2 && (int)MAX_COLUMNS == 3, "as |products| and |til
 /* Columns whose products are at work together: one more than a tile has where their sums need not stay in registers. */
 enum { COLUMNS = MAX_COLUMNS + 1 };
 
-/* A block of LANES rows in a panel: codes[8], |codes|[8] when they are signed, scale, then by kind: min, or what
- * |tile_scales| names. */
+/* A block of LANES rows in a panel: codes[8], |codes|[8] when they are signed, scale, then by kind: nothing, min,
+ * or from SC0 on. */
 enum { SC0, SC1, MIN2, MN, N_SCALES };
+_Static_assert(MOST_UNIT_BLOCKS *SIDES *(16 + 1 + N_SCALES) * sizeof(vi) <= NPU_MM_PANEL_BYTES, "room for a unit");
 
 NPU_INLINE int at_scale(const wformat *f) {
     return is_signed(f) ? 16 : 8;
