@@ -1,6 +1,6 @@
 /* Attention of the rows of one sequence on every variant of this machine against the reference, bit by bit (NaN as a
  * class), where random numbers seldom lead: blocks of keys whose scores are all -Inf and whose values are NaN, which
- * nothing may touch, scores that are +Inf and NaN, sequences that begin and windows that end anywhere in a block, rows
+ * nothing may touch, scores that are +Inf and NaN, sequences that end and windows that begin anywhere in a block, rows
  * and heads that fill no group, several chunks, one thread and three.
  *
  * Usage: optest_attn [seed]

@@ -169,9 +169,8 @@ static inline void vf_store_pairs(float *p, vf even, vf odd) {
     vf_store(p + 8, _mm256_permute2f128_ps(lo, hi, 0x31));
 }
 
-/* At most TURNED halves of each of VW rows: half c of row r goes to to[vec_turned(c / 8 * 8) + c % 8 * TURNED_STEP +
- * r].
- */
+/* At most TURNED halves of each of VW rows: half c of row r goes to
+ * to[vec_turned(c / 8 * 8) + c % 8 * TURNED_STEP + r]. */
 #define VEC_TURN_HALVES
 enum { TURNED = 16, TURNED_STEP = 16 };
 
