@@ -152,7 +152,7 @@ def contradictions():
                        ("v73", "--emu arch=v69 and --arch v73 contradict each other")):
         expect(2, "plan", "-m", absent, *qemu, "--arch", arch, "--emu", "arch=v69", says=says)
     for words in ([*qemu, "--emu", "arch=v69"], [*sim, "--emu", "arch=v79"], [*sim, "--emu", "strict=1"], [*sim, "--emu", "seed=1"],
-                  [*emu, "--emu", "seed=1"], [*sim, "--npu-devices", "[0:0,0:1]", "--split", "row"]):
+                  [*sim, "--emu", "driver=sim"], [*emu, "--emu", "seed=1"], [*sim, "--npu-devices", "[0:0,0:1]", "--split", "row"]):
         expect(1, "run", "-m", absent, "-p", "x", *words, says=f"{absent}: ")
 
 

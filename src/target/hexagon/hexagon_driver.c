@@ -113,8 +113,8 @@ static const char *value_of(const char *setting, const char *key) {
 /* What other flags say must not be said a second time, otherwise. */
 static npu_status check_setting(const char *setting, const npu_target_params *params, const char *kernels_dir,
                                 npu_error *err) {
-    const char *arch = value_of(setting, "arch"), *flag = NULL, *said = NULL;
-    if (value_of(setting, "driver")) flag = "--driver", said = params->driver;
+    const char *arch = value_of(setting, "arch"), *driver = value_of(setting, "driver"), *flag = NULL, *said = NULL;
+    if (driver && strcmp(driver, params->driver) != 0) flag = "--driver", said = params->driver;
     if (value_of(setting, "program") && kernels_dir) flag = "--kernels", said = kernels_dir;
     if (arch && params->arch && strcmp(arch, params->arch) != 0) flag = "--arch", said = params->arch;
     if (!flag) return NPU_OK;
