@@ -211,6 +211,36 @@ def names():
         assert json.loads(expect(0, "info", model, "--json"))["file"].endswith("m?.gguf")
         assert json.loads(expect(0, "run", "--raw", "-m", model, "-p", b"\xff", "-n", "2", "--json"))["tokens"] == 2
         assert json.loads(expect(0, "eval", "-m", model, "--text", text, "--json"))["tokens"] > 1
+        texts_of_models(pathlib.Path(d) / "texts.gguf", pathlib.Path(d) / "trace")
+
+
+def texts_of_models(path, trace):
+    """Any bytes in any text of a model's file: it is used, also where a plan, a trace and JSON tell the text, or the key
+    is named."""
+    sound = pathlib.Path(MODEL).read_bytes()
+
+    def with_text(key, change):
+        start = sound.index(key.encode()) + len(key) + 4  # after the key its type
+        size = struct.unpack_from("<Q", sound, start)[0]
+        text = change(sound[start + 8:start + 8 + size])
+        path.write_bytes(sound[:start] + struct.pack("<Q", len(text)) + text + sound[start + 8 + size:])
+
+    logits = ("logits", "-m", path, "--ids", "1", "--greedy", "1", "--trace", trace)
+    for key in ("general.name", "general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.pre"):
+        with_text(key, lambda text: b"\xe4" + text[1:])
+        if key == "general.name":
+            expect(0, *logits, "--profile")
+            assert json.loads(expect(0, "bench", "-m", path, "--prompt-tokens", "2", "--gen-tokens", "1", "-r", "1", "--json"))["plan"]
+            expect(0, "run", "--raw", "-m", path, "-p", "x", "-n", "2", "--json")
+            expect(0, "plan", "-m", path, out="?iny-a")
+        else:
+            expect(3, "run", "--raw", "-m", path, "-p", "x", says=key)
+    # What does not fit is cut between characters, wherever the cut falls; 32 bytes keep the tensors' places.
+    for lead in range(4):
+        with_text("general.name", lambda text: text + b"a" * lead + "\N{grinning face}".encode() * 39 + b"a" * (4 - lead))
+        expect(0, "plan", "-m", path, "-o", f"{path}.json")
+        plan = json.loads(pathlib.Path(f"{path}.json").read_text())
+        assert "\ufffd" not in plan["model"]["name"] and plan["model"]["name"].endswith("..."), plan["model"]
 
 
 def own_files():

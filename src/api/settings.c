@@ -104,13 +104,12 @@ npu_status npu__api_instance(npu_model *m, const npu_context_params *p, const np
 
 npu_status npu__api_derive(npu_model *m, const npu_context_params *p, const npu_instance *instance,
                            const npu_target_ops *target, const npu_caps *caps, npu_plan **out, npu_error *err) {
-    char name[96] = "";
-    npu_gguf_str s;
-    if (npu_gguf_get_str(m->gguf, "general.name", &s, NULL) == NPU_OK && s.size < sizeof name)
-        memcpy(name, s.data, s.size);
+    npu_gguf_str name = {0};
+    npu_gguf_get_str(m->gguf, "general.name", &name, NULL);
     npu_target_params target_params = npu__api_target_params(p);
     npu_plan_request request = {.architecture = m->h.arch->name,
-                                .model_name = name,
+                                .model_name = name.data,
+                                .model_name_size = name.size,
                                 .facts = m->h.facts,
                                 .n_facts = m->h.n_facts,
                                 .n_layers = m->h.n_layers,

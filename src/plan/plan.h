@@ -95,7 +95,9 @@ struct npu_plan {
 /* What a plan is derived from. The graphs are the same ops at two row counts; an op is planned on the device when the
  * target takes it at both. |target| NULL: all on the host. */
 typedef struct npu_plan_request {
-    const char *architecture, *model_name;
+    const char *architecture;
+    const char *model_name; /* |model_name_size| bytes as the file has them: any */
+    size_t model_name_size;
     const npu_plan_fact *facts;
     uint32_t n_facts, n_layers;
     const npu_graph *decode, *prefill;

@@ -1,15 +1,16 @@
 /* Derivation of a plan from the model's graphs and a target's caps: one entry per op. Opens nothing. */
 #include "plan/plan.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "plan/plan_hash.h"
 #include "wire/format.h"
 
+/* All texts of a plan go through here: those from a model's file may be any bytes, but JSON is UTF-8. */
 static void copy(char *out, size_t out_size, const char *text) {
-    snprintf(out, out_size, "%s", text ? text : "");
+    npu_utf8_sanitize(out, out_size, text ? text : "", text ? strlen(text) : 0);
 }
 
 static void add_weight(npu_plan_entry *e, const npu_plan_request *r, const npu_graph *g, uint16_t index) {
@@ -139,7 +140,7 @@ npu_status npu_plan_derive(const npu_plan_request *r, npu_plan **out, npu_error 
     }
     p->version = NPU_PLAN_VERSION;
     copy(p->architecture, sizeof p->architecture, r->architecture);
-    copy(p->model_name, sizeof p->model_name, r->model_name);
+    npu_utf8_sanitize(p->model_name, sizeof p->model_name, r->model_name, r->model_name_size);
     copy(p->target, sizeof p->target, r->target ? r->target->name : "host");
     p->n_layers = r->n_layers;
     p->caps = r->caps;
@@ -149,7 +150,11 @@ npu_status npu_plan_derive(const npu_plan_request *r, npu_plan **out, npu_error 
         r->prefill->compute_bytes > r->decode->compute_bytes ? r->prefill->compute_bytes : r->decode->compute_bytes;
     p->io_bytes = r->prefill->io_bytes > r->decode->io_bytes ? r->prefill->io_bytes : r->decode->io_bytes;
     p->n_facts = r->n_facts;
-    if (r->n_facts) memcpy(p->facts, r->facts, r->n_facts * sizeof *p->facts);
+    for (uint32_t i = 0; i < p->n_facts; i++) {
+        copy(p->facts[i].name, sizeof p->facts[i].name, r->facts[i].name);
+        copy(p->facts[i].value, sizeof p->facts[i].value, r->facts[i].value);
+        copy(p->facts[i].key, sizeof p->facts[i].key, r->facts[i].key);
+    }
     p->n_entries = r->decode->n_ops;
     for (uint32_t i = 0; i < p->n_entries; i++) make_entry(&p->entries[i], r, i);
     keep_state_together(p, r->decode);

@@ -117,8 +117,7 @@ npu_status npu_plan_hash(const npu_plan *plan, char out[NPU_PLAN_HASH_LEN + 1], 
     json_decref(body);
     if (!text)
         return npu_fail(err, NPU_INTERNAL, "plan.json",
-                        "the plan of %s can't be written as JSON (out of memory, or a name that is "
-                        "not UTF-8)",
+                        "the plan of %s can't be written as JSON (out of memory, or a device's name that is not UTF-8)",
                         plan->architecture);
     SHA256Data((const uint8_t *)text, strlen(text), out);
     free(text);
