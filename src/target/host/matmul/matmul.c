@@ -2,8 +2,7 @@
  * pieces of the weights to the threads. Knows no instruction set and no format; kernels come in a table (matmul.h).
  *
  * Pieces are taken from a shared counter, because a thread may be held up; which thread computes a piece doesn't enter
- * the result. They get smaller towards the end, where the threads wait for the last one. Each thread takes its next
- * piece before it works on the last one, so that the kernel can prefetch it.
+ * the result. Each thread takes its next piece before it works on the last one, so that the kernel can prefetch it.
  */
 #include "target/host/matmul/matmul.h"
 
@@ -15,15 +14,17 @@
 
 enum {
     WEIGHTS = 4,
-    FLOAT_ROWS = 4,           /* weight rows that are widened at a time */
-    PIECE_BYTES = 128 * 1024, /* at most: small enough to share evenly, large against the cost of taking one */
+    FLOAT_ROWS = 4,          /* weight rows that are widened at a time */
+    PIECE_BYTES = 96 * 1024, /* small enough to share evenly, large against the cost of taking one */
+    PIECES_PER_THREAD = 4,
 };
 
-/* One weight, |outer| matrices of |strips| strips of NPU_MM_STRIP rows, of which a piece has |most| at most. */
+/* One weight and how its rows are cut: |per_matrix| pieces of |piece_rows| for each of its |outer| matrices. */
 typedef struct part {
     const npu_host_operand *w, *y;
     const float *bias;
-    uint64_t strips, most, outer;
+    uint32_t piece_rows;
+    uint64_t per_matrix, outer;
     int integer, source;
 } part;
 
@@ -35,9 +36,9 @@ typedef struct work {
     uint32_t blocks;
     part parts[WEIGHTS];
     uint32_t n_parts;
-    uint64_t n_strips; /* of all parts */
+    uint64_t n_pieces;
     /* in scratch */
-    atomic_ullong *next; /* the first strip that no thread has taken yet, of all parts one after the other */
+    atomic_ullong *next;
     npu_mm_act *acts;
     const float **x;
     float **y[WEIGHTS];
@@ -85,18 +86,20 @@ static void place(work *w) {
 
 static void cut(work *w, const npu_host_call *call, int i) {
     const npu_host_operand *weight = &call->src[1 + i];
-    const uint64_t strip_bytes = NPU_MM_STRIP * (weight->t.nb[1] ? weight->t.nb[1] : 1);
-    part *p = &w->parts[w->n_parts++];
-    *p = (part){.w = weight,
-                .y = &call->dst[i],
-                .bias = (const float *)call->src[5 + i].data,
-                .strips = ((uint64_t)weight->t.ne[1] + NPU_MM_STRIP - 1) / NPU_MM_STRIP,
-                .outer = (uint64_t)weight->t.ne[2] * weight->t.ne[3],
-                .integer = is_integer(weight->t.type, call->mode),
-                .source = 1 + i};
-    p->most = strip_bytes < PIECE_BYTES ? PIECE_BYTES / strip_bytes : 1;
-    if (call->nth == 1) p->most = p->strips;
-    w->n_strips += p->strips * p->outer;
+    uint64_t n = weight->t.ne[1], row_bytes = weight->t.nb[1] ? weight->t.nb[1] : 1;
+    uint64_t rows = call->nth == 1 ? n : n / (call->nth * PIECES_PER_THREAD);
+    if (call->nth > 1 && rows > PIECE_BYTES / row_bytes) rows = PIECE_BYTES / row_bytes;
+    rows = (rows + NPU_MM_STRIP) / NPU_MM_STRIP * NPU_MM_STRIP;
+    w->parts[w->n_parts] = (part){weight,
+                                  &call->dst[i],
+                                  (const float *)call->src[5 + i].data,
+                                  (uint32_t)(rows < UINT32_MAX ? rows : UINT32_MAX / NPU_MM_STRIP * NPU_MM_STRIP),
+                                  (n + rows - 1) / rows,
+                                  (uint64_t)weight->t.ne[2] * weight->t.ne[3],
+                                  is_integer(weight->t.type, call->mode),
+                                  1 + i};
+    w->n_pieces += w->parts[w->n_parts].per_matrix * w->parts[w->n_parts].outer;
+    w->n_parts++;
 }
 
 static int pairs_rows(const work *w) {
@@ -132,40 +135,25 @@ static void prepare(const work *w) {
     }
 }
 
-/* Rows n0 … n1-1 of matrix |outer| of |part|. */
+/* A piece of the numbered ones: rows n0 … n1-1 of matrix |outer| of |part|. */
 typedef struct piece {
     const part *part;
     uint32_t index, n0, n1;
-    uint64_t outer, strips;
+    uint64_t outer;
 } piece;
 
-/* The piece that begins with strip |at|. False: there are no more. */
-static int piece_at(const work *w, uint64_t at, piece *p) {
-    uint64_t share = (w->n_strips - at) / w->call->nth;
+static int piece_at(const work *w, uint64_t number, piece *p) {
     for (uint32_t i = 0; i < w->n_parts; i++) {
         const part *t = &w->parts[i];
-        if (at >= t->strips * t->outer) {
-            at -= t->strips * t->outer;
-            continue;
+        uint64_t count = t->per_matrix * t->outer, n = t->w->t.ne[1];
+        if (number < count) {
+            uint64_t n0 = number % t->per_matrix * t->piece_rows, n1 = n0 + t->piece_rows;
+            *p = (piece){t, i, (uint32_t)n0, (uint32_t)(n1 < n ? n1 : n), number / t->per_matrix};
+            return 1;
         }
-        const uint64_t outer = at / t->strips, first = at % t->strips, left = t->strips - first, n = t->w->t.ne[1];
-        if (share > t->most) share = t->most;
-        if (share > left) share = left;
-        if (!share) share = 1;
-        const uint64_t n0 = first * NPU_MM_STRIP, n1 = n0 + share * NPU_MM_STRIP;
-        *p = (piece){t, i, (uint32_t)n0, (uint32_t)(n1 < n ? n1 : n), outer, share};
-        return 1;
+        number -= count;
     }
     return 0;
-}
-
-static int take(const work *w, piece *p) {
-    unsigned long long at = atomic_load_explicit(w->next, memory_order_relaxed);
-    do {
-        if (!piece_at(w, at, p)) return 0;
-    } while (!atomic_compare_exchange_weak_explicit(w->next, &at, at + p->strips, memory_order_relaxed,
-                                                    memory_order_relaxed));
-    return 1;
 }
 
 static const uint8_t *address(const piece *p) {
@@ -249,9 +237,9 @@ npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels,
     npu_pool_barrier(call->pool);
     if (!w.rows) return NPU_OK;
     piece now, next;
-    int more = take(&w, &now);
+    int more = piece_at(&w, atomic_fetch_add_explicit(w.next, 1, memory_order_relaxed), &now);
     while (more) {
-        more = take(&w, &next);
+        more = piece_at(&w, atomic_fetch_add_explicit(w.next, 1, memory_order_relaxed), &next);
         if (now.part->integer) {
             integers(&w, &now, more ? address(&next) : address(&now));
         } else if (!narrow(&w, &now)) {
