@@ -75,6 +75,25 @@ def progress():
     assert b" of " not in quiet.stderr, quiet.stderr
 
 
+def not_measured():
+    """npu bench says nothing of what it did not measure: no line, null in JSON. What it asks for by itself is enough."""
+    for rows in ([], ["--parallel", "3"]):
+        prefill = {"prefill_tok_s", "prefill_multiply_adds_g_s"}
+        decode = {"decode_tok_s", "decode_gb_s", "remapped_bytes_per_token", *(["single_tok_s"] if rows else [])}
+        for prompt, gen, line, names in ((0, 4, "prefill ", prefill), (4, 0, "decode ", decode)):
+            bench = ("bench", "-m", MODEL, "--prompt-tokens", prompt, "--gen-tokens", gen, "-r", "1", *rows)
+            told = json.loads(expect(0, *bench, "--json"))
+            assert {name for name, value in told.items() if value is None} == names, told
+            lines = expect(0, *bench).decode()
+            assert line not in lines and "nan" not in lines and " 0.0 tok/s" not in lines, lines
+            assert ("sequences at once" in lines) == (bool(rows) and line == "prefill "), lines
+    with tempfile.TemporaryDirectory() as d:
+        schema = pathlib.Path(d) / "s.json"
+        schema.write_text('{"type": "boolean"}')
+        for words in (["--prompt-tokens", "0"], ["--depth", "3", "--prompt-tokens", "0"], ["--prompt-tokens", "2"]):
+            expect(0, "bench", "-m", MODEL, *words, "--gen-tokens", "4", "--json-schema", schema, "-r", "1")
+
+
 def figures():
     """--profile of every command that computes, and the plan's hash in logs and in every figure of bench."""
     bench = ("bench", "-m", MODEL, "--prompt-tokens", "4", "--gen-tokens", "2", "--ctx", "64")
@@ -105,6 +124,7 @@ def figures():
     assert two["parallel"] == 2 and two["single_tok_s"]["median"] > 0 and "single_tok_s" not in one, two
     assert one["kv_bytes_per_token"] == two["kv_bytes_per_token"] > 0, (one, two)
     assert b"2 sequences at once:" in expect(0, *bench, "-r", "1", "--parallel", "2")
+    not_measured()
     expect(2, *bench, "--host-cost", "--parallel", "2", says="--parallel and --host-cost contradict")
     expect(2, "bench", "-m", MODEL, "--parallel", "0", says="--parallel")
     roofline = json.loads(expect(0, "bench", "--roofline", "--json", "--threads", "2"))["rooflines"]

@@ -94,6 +94,11 @@ def usage():
     for words in (["--prompt-tokens", "0", "--gen-tokens", "0"], ["--prompt-tokens", "0", "--gen-tokens", "0", "--depth", "5"],
                   ["--json-schema", "x", "--gen-tokens", "0"], ["--host-cost", "--gen-tokens", "0"]):
         expect(2, "bench", "-m", "/no/such/model", *words, says="nothing to measure")
+    depth, eight = ["--depth", "4000", "--ctx", "4096"], ["--parallel", "8", "--ctx", "32"]
+    for words, needed in (([*depth, "--prompt-tokens", "64", "--gen-tokens", "64"], 4128), ([*depth, "--host-cost"], 4272),
+                          ([*eight, "--prompt-tokens", "16", "--gen-tokens", "32"], 48), (["--ctx", "575"], 576),
+                          (["--json-schema", "x", "--ctx", "4", "--prompt-tokens", "0", "--gen-tokens", "4"], 5)):
+        expect(2, "bench", "-m", "/no/such/model", *words, says=f"(--ctx {needed})")
     for flag, value in itertools.product(("--temp", "--top-p", "--timeout", "--top-k", "--ctx", "--seed"),
                                          ("0x1", "0X1p0", " 1", "\t1", "+1", "1 ", "nan", "inf", "", "1d")):
         expect(2, "run", "-m", MODEL, flag, value, says=f"{flag}: '{value}' is not a ")

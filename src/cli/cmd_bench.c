@@ -123,8 +123,13 @@ static npu_status first_token(npu_context *context, double begin, start_up *out,
     return NPU_OK;
 }
 
-static json_t *spread_json(spread s) {
-    return json_pack("{s:f, s:f, s:f}", "median", s.median, "min", s.min, "max", s.max);
+/* null: nothing was measured. */
+static json_t *spread_json(bool measured, spread s) {
+    return measured ? json_pack("{s:f, s:f, s:f}", "median", s.median, "min", s.min, "max", s.max) : json_null();
+}
+
+static json_t *real_json(bool measured, double value) {
+    return measured ? json_real(value) : json_null();
 }
 
 static int print_json(const cli_options *o, const cli_session *session, const start_up *start, const sample *samples,
@@ -138,16 +143,17 @@ static int print_json(const cli_options *o, const cli_session *session, const st
     double bytes = (double)counters.weight_bytes_per_token / w->parallel + (double)counters.kv_bytes_per_token;
     npu_utf8_sanitize(model, sizeof model, o->model, strlen(o->model));
     json_t *root = json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:f, s:I, s:I, s:f, s:I, s:I, s:f, s:s}", "model", model,
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:o, s:s}", "model", model,
         "prompt_tokens", (json_int_t)w->prompt, "gen_tokens", (json_int_t)w->gen, "depth", (json_int_t)w->depth,
-        "parallel", (json_int_t)w->parallel, "runs", (json_int_t)n, "prefill_tok_s", spread_json(prefill),
-        "decode_tok_s", spread_json(decode), "prefill_multiply_adds_g_s", products * prefill.median / 1e9,
-        "weight_bytes_per_token", (json_int_t)counters.weight_bytes_per_token, "kv_bytes_per_token",
-        (json_int_t)counters.kv_bytes_per_token, "decode_gb_s", bytes * decode.median / 1e9, "peak_bytes",
-        (json_int_t)cli_peak_memory(), "ops_fallback", (json_int_t)counters.ops_fallback, "remapped_bytes_per_token",
-        spread_of(samples, n, offsetof(sample, remapped)).median, "plan", cli_plan_hash(session));
+        "parallel", (json_int_t)w->parallel, "runs", (json_int_t)n, "prefill_tok_s", spread_json(w->prompt, prefill),
+        "decode_tok_s", spread_json(w->gen, decode), "prefill_multiply_adds_g_s",
+        real_json(w->prompt, products * prefill.median / 1e9), "weight_bytes_per_token",
+        (json_int_t)counters.weight_bytes_per_token, "kv_bytes_per_token", (json_int_t)counters.kv_bytes_per_token,
+        "decode_gb_s", real_json(w->gen, bytes * decode.median / 1e9), "peak_bytes", (json_int_t)cli_peak_memory(),
+        "ops_fallback", (json_int_t)counters.ops_fallback, "remapped_bytes_per_token",
+        real_json(w->gen, spread_of(samples, n, offsetof(sample, remapped)).median), "plan", cli_plan_hash(session));
     if (w->parallel > 1)
-        cli_json_set(&root, "single_tok_s", spread_json(spread_of(samples, n, offsetof(sample, single))));
+        cli_json_set(&root, "single_tok_s", spread_json(w->gen, spread_of(samples, n, offsetof(sample, single))));
     cli_json_set(&root, "open_s", json_real(start->opened));
     cli_json_set(&root, "first_token_s", json_real(start->first));
     cli_json_set(&root, "cached_bytes", json_integer((json_int_t)counters.cached_bytes));
@@ -155,18 +161,16 @@ static int print_json(const cli_options *o, const cli_session *session, const st
     return cli_print_json(root, JSON_INDENT(1));
 }
 
-static int print_results(const cli_options *o, const cli_session *session, const start_up *start, const sample *samples,
-                         int n, const work *w) {
-    if (o->json) return print_json(o, session, start, samples, n, w);
-    const char *plan = cli_plan_hash(session);
-    npu_counters counters;
-    npu_context_counters(session->context, &counters);
+static void print_prefill(const npu_counters *counters, const sample *samples, int n, const work *w, const char *plan) {
     spread prefill = spread_of(samples, n, offsetof(sample, prefill));
-    spread decode = spread_of(samples, n, offsetof(sample, decode));
-    double weights = (double)counters.weight_bytes_per_token / w->parallel, kv = (double)counters.kv_bytes_per_token;
     printf("prefill %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f G multiply-adds/s, plan %.12s\n",
            w->prompt * w->parallel, prefill.median, prefill.min, prefill.max,
-           (double)counters.multiply_adds_per_token * prefill.median / 1e9, plan);
+           (double)counters->multiply_adds_per_token * prefill.median / 1e9, plan);
+}
+
+static void print_decode(const npu_counters *counters, const sample *samples, int n, const work *w, const char *plan) {
+    spread decode = spread_of(samples, n, offsetof(sample, decode));
+    double weights = (double)counters->weight_bytes_per_token / w->parallel, kv = (double)counters->kv_bytes_per_token;
     printf("decode  %5u tokens: %9.1f tok/s (%.1f to %.1f), %.1f MiB of weights a token, %.1f of keys and values, "
            "%.1f GB/s, plan %.12s\n",
            w->gen * w->parallel, decode.median, decode.min, decode.max, weights / CLI_MIB, kv / CLI_MIB,
@@ -178,6 +182,15 @@ static int print_results(const cli_options *o, const cli_session *session, const
     }
     double remapped = spread_of(samples, n, offsetof(sample, remapped)).median;
     if (remapped >= CLI_REMAPPED_LEAST) printf("%.1f MiB a token mapped anew\n", remapped / CLI_MIB);
+}
+
+static int print_results(const cli_options *o, const cli_session *session, const start_up *start, const sample *samples,
+                         int n, const work *w) {
+    if (o->json) return print_json(o, session, start, samples, n, w);
+    npu_counters counters;
+    npu_context_counters(session->context, &counters);
+    if (w->prompt) print_prefill(&counters, samples, n, w, cli_plan_hash(session));
+    if (w->gen) print_decode(&counters, samples, n, w, cli_plan_hash(session));
     printf("opened in %.3f s, first token after %.3f s", start->opened, start->first);
     if (counters.packed_bytes) printf(", %.1f MiB of weights packed", (double)counters.packed_bytes / CLI_MIB);
     if (counters.cached_bytes) printf(", %.1f MiB of packed weights read", (double)counters.cached_bytes / CLI_MIB);
@@ -197,14 +210,23 @@ static void ask_for_idle(cli_options *o) {
     if (n < CLI_LIST_MAX && cli_emu_keys(o, &keys, NULL) == NPU_OK && strstr(keys, "\nidle ")) o->emu[n] = "idle=1";
 }
 
+/* The context when --ctx says none; what would not fit is known before anything is opened. */
+static int choose_ctx(cli_options *o, uint32_t positions) {
+    if (!o->ctx) o->ctx = positions;
+    if (o->ctx >= positions) return 0;
+    return cli_usage("--ctx %lld is too small: each sequence takes %u positions here (--ctx %u)", (long long)o->ctx,
+                     positions, positions);
+}
+
 static int bench_host_cost(cli_options *o) {
     uint32_t steps = o->given[CLI_OPT_gen_tokens] ? (uint32_t)o->gen_tokens : 256, depth = (uint32_t)o->depth;
     if (!steps) return cli_usage("npu bench: nothing to measure: 0 tokens");
-    if (!o->ctx) o->ctx = cli_host_cost_ctx(depth, steps);
+    int bad = choose_ctx(o, cli_host_cost_ctx(depth, steps));
+    if (bad) return bad;
     cli_session session;
     if (o->driver) ask_for_idle(o);
     cli_look_for_interrupt();
-    int bad = cli_open_model(o, false, &session);
+    bad = cli_open_model(o, false, &session);
     if (!bad) bad = cli_open_context(o, &session);
     if (!bad) bad = cli_host_cost(o, &session, depth, steps);
     return cli_close(&session, bad);
@@ -270,6 +292,6 @@ int cli_bench(const cli_options *given) {
     if (o.estimate) return cli_bench_estimate(&o);
     if ((!w.prompt || o.json_schema) && !w.gen) return cli_usage("npu bench: nothing to measure: 0 tokens");
     if (o.host_cost) return bench_host_cost(&o);
-    if (!o.ctx) o.ctx = w.depth + w.prompt + w.gen;
-    return bench_model(&o, &w, o.given[CLI_OPT_runs] ? (int)o.runs : 5);
+    int bad = choose_ctx(&o, w.depth + w.prompt + w.gen);
+    return bad ? bad : bench_model(&o, &w, o.given[CLI_OPT_runs] ? (int)o.runs : 5);
 }
