@@ -263,6 +263,35 @@ def texts_of_models(path, trace):
         assert "\ufffd" not in plan["model"]["name"] and plan["model"]["name"].endswith("..."), plan["model"]
 
 
+def escapes():
+    """A name never speaks to the terminal: not a file's or folder's, nor one that a file holds, nor a word of the user."""
+    with tempfile.TemporaryDirectory() as d:
+        place = pathlib.Path(d) / "\x1b[31m\n\u009b\x7f"
+        place.mkdir()
+        model, plan, gate, text = (place / name for name in ("m\x1b\r.gguf", "p\t", "g\a", "t\b"))
+        whole = pathlib.Path(MODEL).read_bytes()
+        model.write_bytes(whole.replace(b"tiny-a-99", b"ti\x1b[1m-99").replace(b"general.file_type", b"general.fil\x1b\x9btype"))
+        text.write_text("some words")
+        env = {**os.environ, "XDG_CACHE_HOME": str(place)}
+        on, absent = ["-m", model, "--ctx", "64"], place / "absent"
+        sim, figures = ["--npu-target", "hexagon", "--driver", "sim"], ["--prompt-tokens", "2", "--gen-tokens", "1", "-r", "1"]
+        works = (["info", model], ["info", model, "--json"], ["plan", *on], ["plan", *on, *sim], ["plan", *on, "-o", plan],
+                 ["plan", *on, "--plan", plan, "--check"], ["plan", "--diff", plan, plan], ["bench", *on, *figures],
+                 ["run", *on, "--raw", "-p", "x", "-n", "1", "--json", "-v"], ["logits", *on, "--ids", "1", "-o", place / "l"],
+                 ["bench", *on, *figures, "--json"], ["eval", *on, "--text", text],
+                 ["gate", "record", *on, "-n", "1", "-r", "1", "-o", gate], ["cache", "ls"], ["cache", "clean"])
+        fails = (["info", absent], ["plan", "--diff", plan, model], ["run", *on, "-p", "x", "--json-schema", text],
+                 ["run", *on, "-p", "x", "--trace", model], ["logits", *on, "--greedy", "1", "--ids", f"@{absent}"],
+                 ["tokenize", *on[:2], "-f", absent], ["chat-template", *on[:2], "--messages", absent], ["gate", "check", absent],
+                 ["cache", absent], ["run", "--\x1b[1m"], ["\x1b[1m"], ["devices", *sim, "--emu", f"driver={absent}"])
+        for words in works + fails:
+            done = subprocess.run([NPU, *map(str, words)], capture_output=True, timeout=60, env=env)
+            told = (done.stdout + done.stderr).decode()  # UTF-8 too
+            bad = [c for c in told if c != "\n" and (c < " " or "\x7f" <= c < "\xa0")]
+            assert not bad and "[31m\n" not in told, (words, bad, told)
+            assert (done.returncode == 0) == (words in works), (words, done)
+
+
 def own_files():
     """No result is written over a file that it comes from, nor over another one."""
     with tempfile.TemporaryDirectory() as d:
@@ -336,6 +365,7 @@ def main():
     failed_output()
     bad_files()
     names()
+    escapes()
     own_files()
     terminal()
     finish()

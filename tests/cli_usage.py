@@ -101,7 +101,7 @@ def usage():
         expect(2, "bench", "-m", "/no/such/model", *words, says=f"(--ctx {needed})")
     for flag, value in itertools.product(("--temp", "--top-p", "--timeout", "--top-k", "--ctx", "--seed"),
                                          ("0x1", "0X1p0", " 1", "\t1", "+1", "1 ", "nan", "inf", "", "1d")):
-        expect(2, "run", "-m", MODEL, flag, value, says=f"{flag}: '{value}' is not a ")
+        expect(2, "run", "-m", MODEL, flag, value, says=f"{flag}: '{value.replace(chr(9), '?')}' is not a ")
     expect(2, *logits, "--prefill-rows", "4097", says="--prefill-rows: '4097' is not a whole number from 1 to 4096")
     expect(0, *logits, "--prefill-rows", "4096")
 

@@ -3,8 +3,10 @@ apart from failures.
 
   python tests/hexagon_repeat.py
 """
+import pathlib
 import shlex
 import subprocess
+import tempfile
 
 from npu_test import NPU
 
@@ -27,6 +29,16 @@ def main():
     assert repeat[repeat.index("--timeout") + 1] == "20.5" and "1" == repeat[repeat.index("--threads") + 1], repeat
     again, same = conform(*repeat[2:])
     assert again == 1 and same[0] == lines[0], (lines, same)
+
+    # A word that a terminal would obey is written by numbers, as a shell reads them.
+    with tempfile.TemporaryDirectory() as folder:
+        strange = pathlib.Path(folder) / "a\x1b[1m'\\ \n\u009b"
+        strange.symlink_to(pathlib.Path(NPU).parent / "emu")
+        code, lines = conform(*SIM, "--op", "mul_mat", "--cases", "1", "--seed", "5", "--emu", "fault=dsp:op@2=die",
+                              "--emu", f"program={strange}")
+        assert code == 1 and lines[1].startswith("  repeat: npu ") and lines[1].isascii() and "\x1b" not in lines[1], lines
+        words = subprocess.run(["bash", "-c", r"printf '%s\0' " + lines[1].removeprefix("  repeat: npu ")], capture_output=True, check=True)
+        assert f"program={strange}" in words.stdout.decode().split("\0"), (lines, words)
 
     code, lines = conform(*SIM, "--cases", "12", "--emu", "slots=3")
     refused = [line for line in lines if line.startswith("refused ")]

@@ -167,7 +167,7 @@ static int print_json(const bench *b) {
 
 static void print(const bench *b) {
     bool phases = b->ops->phases != NULL;
-    printf("%s, means of %u runs in microseconds; pack: the weights, once\n", b->plan.caps.device, b->runs);
+    cli_line(stdout, "%s, means of %u runs in microseconds; pack: the weights, once", b->plan.caps.device, b->runs);
     printf("%6s %6s %5s %10s", "K", "N", "rows", "all");
     if (phases)
         printf(" %10s %10s %10s %10s %10s %10s  %s", "pack", "quantise", "submit", "wait", "readback", "dequantise",

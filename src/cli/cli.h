@@ -20,6 +20,12 @@ enum {
 #include "cli/exit.def"
 };
 
+/* Print a line, and a part of one. Names of files, and what files and devices say, go out through these: what is no
+ * printable text in them (control characters, bytes that are not UTF-8) becomes '?', so that no file speaks to the
+ * user's terminal. A text in |format| has no newline for that reason. */
+__attribute__((format(printf, 2, 3))) void cli_line(FILE *out, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void cli_part(FILE *out, const char *format, ...);
+
 /* Print "npu: error: TEXT" to stderr and return CLI_EXIT_USAGE or CLI_EXIT_FAILED. */
 __attribute__((format(printf, 1, 2))) int cli_usage(const char *format, ...);
 __attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);

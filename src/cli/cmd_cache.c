@@ -13,8 +13,8 @@ static void print_item(const npu_cache_item *item) {
     struct tm tm;
     time_t t = (time_t)item->used_s;
     if (localtime_r(&t, &tm)) strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm);
-    printf("%9.1f MiB  %s  %-20s %s  %s%s%s\n", (double)item->bytes / CLI_MIB, when, item->layout, item->file,
-           item->model, item->problem[0] ? "not usable: " : "", item->problem);
+    cli_line(stdout, "%9.1f MiB  %s  %-20s %s  %s%s%s", (double)item->bytes / CLI_MIB, when, item->layout, item->file,
+             item->model, item->problem[0] ? "not usable: " : "", item->problem);
 }
 
 static json_t *to_json(const npu_cache_item *item) {
@@ -46,7 +46,7 @@ static int list(const cli_options *o) {
             json_pack("{s:s+, s:I, s:o}", "folder", o->cache, "/weights", "bytes", (json_int_t)bytes, "images", rows),
             JSON_INDENT(1));
     json_decref(rows);
-    printf("%zu file%s, %.1f MiB in %s/weights\n", n, n == 1 ? "" : "s", (double)bytes / CLI_MIB, o->cache);
+    cli_line(stdout, "%zu file%s, %.1f MiB in %s/weights", n, n == 1 ? "" : "s", (double)bytes / CLI_MIB, o->cache);
     return CLI_EXIT_OK;
 }
 

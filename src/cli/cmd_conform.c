@@ -24,8 +24,8 @@ static void report_case(void *user, const npu_conform_report *r) {
                                         [NPU_CONFORM_REFUSED] = "refused"};
     bool failed = r->verdict == NPU_CONFORM_FAIL;
     if (!failed && r->verdict != NPU_CONFORM_REFUSED && !o->verbose) return;
-    printf("%s %s %s seed %llu (%s)%s %s\n", names[r->verdict], r->op, r->type, (unsigned long long)r->seed, r->shapes,
-           failed ? ":" : "", r->why);
+    cli_line(stdout, "%s %s %s seed %llu (%s)%s %s", names[r->verdict], r->op, r->type, (unsigned long long)r->seed,
+             r->shapes, failed ? ":" : "", r->why);
     if (failed) print_repeat(o, r);
 }
 
@@ -41,8 +41,8 @@ static int run_cases(const cli_options *o, npu_target *target, cli_profile *prof
     npu_conform_totals totals = {0};
     npu_error err = {0};
     if (npu_conform_run(&p, report_case, (void *)o, &totals, &err) != NPU_OK) return cli_fail(&err);
-    printf("%s (%s), seed %lld: %u passed, %u failed, %u skipped", target->ops->name, target->caps.device,
-           (long long)o->seed, totals.passed, totals.failed, totals.skipped);
+    cli_part(stdout, "%s (%s), seed %lld: %u passed, %u failed, %u skipped", target->ops->name, target->caps.device,
+             (long long)o->seed, totals.passed, totals.failed, totals.skipped);
     if (totals.refused) printf(", %u refused", totals.refused);
     putchar('\n');
     if (profile) cli_profile_print(profile, stderr);

@@ -9,10 +9,10 @@
 
 static void print_line(const npu_target_ops *t, npu_status status, const npu_caps *caps, const npu_error *err) {
     if (status != NPU_OK) {
-        printf("%-8s not usable: %s\n", t->name, err->text);
+        cli_line(stdout, "%-8s not usable: %s", t->name, err->text);
         return;
     }
-    printf("%-8s %s", t->name, caps->device);
+    cli_part(stdout, "%-8s %s", t->name, caps->device);
     if (caps->hw.vtcm_bytes) printf(", %u HVX contexts, %u KiB VTCM", caps->hw.threads, caps->hw.vtcm_bytes / 1024);
     puts(caps->bit_exact ? "" : ", numbers near the CPU's, not the same bits");
 }

@@ -20,10 +20,10 @@ static int record(const cli_options *o) {
     if (!bad) bad = cli_gate_measure(o, &session, NULL, &now);
     if (!bad) bad = cli_gate_write(o->output, o, &session, &now);
     if (!bad && !o->quiet)
-        printf("%s: %zu answers, %zu prompts' logits, %zu profile rows, plan %s\n", o->output,
-               json_array_size(json_object_get(now.doc, "texts")), json_array_size(json_object_get(now.doc, "logits")),
-               json_array_size(json_object_get(json_object_get(now.doc, "profile"), "rows")),
-               session.context->plan->hash);
+        cli_line(
+            stdout, "%s: %zu answers, %zu prompts' logits, %zu profile rows, plan %s", o->output,
+            json_array_size(json_object_get(now.doc, "texts")), json_array_size(json_object_get(now.doc, "logits")),
+            json_array_size(json_object_get(json_object_get(now.doc, "profile"), "rows")), session.context->plan->hash);
     cli_gate_free(&now);
     return cli_close(&session, bad);
 }

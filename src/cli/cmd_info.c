@@ -77,9 +77,10 @@ static type_sum sum_types(const npu_gguf *g, type_sum sums[NPU_TYPE_LIMIT]) {
 static void print_plain(const npu_gguf *g, const char *path) {
     type_sum sums[NPU_TYPE_LIMIT] = {0}, all = sum_types(g, sums);
     char name[256], value[256];
-    printf("%s: GGUF v%u, %zu file%s, %.1f M values, %.1f MiB of tensors\n\n", path, npu_gguf_version(g),
-           npu_gguf_file_count(g), npu_gguf_file_count(g) == 1 ? "" : "s", (double)all.values / 1e6,
-           (double)all.bytes / CLI_MIB);
+    cli_line(stdout, "%s: GGUF v%u, %zu file%s, %.1f M values, %.1f MiB of tensors", path, npu_gguf_version(g),
+             npu_gguf_file_count(g), npu_gguf_file_count(g) == 1 ? "" : "s", (double)all.values / 1e6,
+             (double)all.bytes / CLI_MIB);
+    putchar('\n');
     for (size_t i = 0; i < npu_gguf_key_count(g); i++) {
         key_name(npu_gguf_key_at(g, i), name, sizeof name);
         format_value(npu_gguf_key_at(g, i), value, sizeof value);

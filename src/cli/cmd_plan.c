@@ -10,7 +10,7 @@
 
 static void print_line(void *user, const char *text) {
     (void)user;
-    puts(text);
+    cli_line(stdout, "%s", text);
 }
 
 /* As diff does: 0 the same, 1 different, else a refusal. */
@@ -33,7 +33,7 @@ static int check(const cli_options *o, cli_session *session) {
     if (bad) return bad;
     const npu_context *c = session->context;
     const npu_target *device = c->device ? c->device : c->host;
-    if (!o->quiet) printf("plan %s fits %s on %s\n", c->plan->hash, c->plan->model_name, device->caps.device);
+    if (!o->quiet) cli_line(stdout, "plan %s fits %s on %s", c->plan->hash, c->plan->model_name, device->caps.device);
     if (device->ops->report && !o->quiet) device->ops->report(device, print_line, NULL);
     return 0;
 }

@@ -237,9 +237,9 @@ static void compare_distance(verdict *v, const json_t *was, const json_t *now) {
 }
 
 static void print(const verdict *v) {
-    printf("%-8s %s  %s\n", v->name, v->failed ? "FAIL" : "pass", v->summary);
+    cli_line(stdout, "%-8s %s  %s", v->name, v->failed ? "FAIL" : "pass", v->summary);
     for (size_t i = 0; i < json_array_size(v->notes); i++)
-        printf("         %s\n", json_string_value(json_array_get(v->notes, i)));
+        cli_line(stdout, "         %s", json_string_value(json_array_get(v->notes, i)));
 }
 
 static json_t *verdict_json(const verdict *v) {

@@ -164,15 +164,21 @@ const char *cli_option_name(int option) {
     return options[option].name;
 }
 
-/* In single quotes where a shell would make something of it. */
+/* In single quotes where a shell would make something of it, and by number where a terminal would. */
 static void print_word(const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    bool coded = false;
     if (*word && !word[strspn(word, plain)]) {
         printf(" %s", word);
         return;
     }
-    fputs(" '", stdout);
-    for (; *word; word++) fputs(*word == '\'' ? "'\\''" : (char[]){*word, 0}, stdout);
+    for (const char *at = word; *at && !coded; at++) coded = (unsigned char)*at < ' ' || (unsigned char)*at > '~';
+    fputs(coded ? " $'" : " '", stdout);
+    for (; *word; word++)
+        if (coded && (*word == '\'' || *word == '\\' || (unsigned char)*word < ' ' || (unsigned char)*word > '~'))
+            printf("\\%03o", (unsigned)(unsigned char)*word);
+        else
+            fputs(*word == '\'' ? "'\\''" : (char[]){*word, 0}, stdout);
     putchar('\'');
 }
 

@@ -40,7 +40,7 @@ static void print_reasons(const npu_plan *p) {
             said[k] = true;
             n++;
         }
-        printf("    %-14s %-12s %4u x  %s\n", npu_role_name(e->role), op_name(e), n, e->why);
+        cli_line(stdout, "    %-14s %-12s %4u x  %s", npu_role_name(e->role), op_name(e), n, e->why);
     }
     free(said);
 }
@@ -50,7 +50,8 @@ static void print_summary(const npu_plan *p) {
     const char *fast = p->caps.bit_exact ? "fast mode (no effect on this CPU: it needs AMX), " : "fast mode, ";
     const char *const modes[] = {"", "exact mode, ", fast};
     bool beside = strcmp(p->target, "host") != 0;
-    printf("%s (%s), %u layers, for %s: %s\n", p->model_name, p->architecture, p->n_layers, p->target, p->caps.device);
+    cli_line(stdout, "%s (%s), %u layers, for %s: %s", p->model_name, p->architecture, p->n_layers, p->target,
+             p->caps.device);
     print_place(p, true);
     print_place(p, false);
     if (beside) print_reasons(p);
@@ -62,14 +63,14 @@ static void print_summary(const npu_plan *p) {
         modes[s->mode], s->ctx, s->n_seq, s->n_seq == 1 ? "" : "s", npu_format_name(s->kv_type), s->decode_rows,
         s->prefill_rows);
     if (!p->caps.bit_exact && beside) puts("  numbers: near the CPU's, not the same bits (docs/numerics.md)");
-    if (s->devices[0]) printf("  devices: %s, split by %s\n", s->devices, s->split);
+    if (s->devices[0]) cli_line(stdout, "  devices: %s, split by %s", s->devices, s->split);
     printf("  plan %s\n", p->hash);
 }
 
 static void print_facts(const npu_plan *p) {
     puts("\nmodel facts, each with the key in the file that says so:");
     for (uint32_t i = 0; i < p->n_facts; i++)
-        printf("  %-24s %-20s %s\n", p->facts[i].name, p->facts[i].value, p->facts[i].key);
+        cli_line(stdout, "  %-24s %-20s %s", p->facts[i].name, p->facts[i].value, p->facts[i].key);
 }
 
 static void print_designs(const npu_plan *p) {
@@ -80,18 +81,18 @@ static void print_designs(const npu_plan *p) {
     for (uint32_t i = 0; i < p->n_designs; i++) {
         const npu_plan_design *d = &p->designs[i];
         const uint16_t uses[] = {d->decode_kernel, d->prefill_kernel};
-        printf("%6u  %-10s %6u %7u %7u %7u %8u %10.1f  %-12s", i, npu_role_name(d->role), d->K, d->N, d->real_k,
-               d->real_n, d->hadamard, (double)d->bytes / 1024, d->image);
+        cli_part(stdout, "%6u  %-10s %6u %7u %7u %7u %8u %10.1f  %-12s", i, npu_role_name(d->role), d->K, d->N,
+                 d->real_k, d->real_n, d->hadamard, (double)d->bytes / 1024, d->image);
         for (int k = 0; k < 2; k++)
-            printf("%s%s", k ? ", " : " ", uses[k] == NPU_PLAN_NO_KERNEL ? "-" : p->kernels[uses[k]].file);
+            cli_part(stdout, "%s%s", k ? ", " : " ", uses[k] == NPU_PLAN_NO_KERNEL ? "-" : p->kernels[uses[k]].file);
         putchar('\n');
     }
     printf("\nkernels, from the manifest:\n%-40s %-10s %5s %6s %7s  %-12s %s\n", "file", "role", "M", "K", "N", "kind",
            "SHA-256");
     for (uint32_t i = 0; i < p->n_kernels; i++) {
         const npu_plan_kernel *k = &p->kernels[i];
-        printf("%-40s %-10s %5u %6u %7u  %-12s %.16s...\n", k->file, npu_role_name(k->role), k->M, k->K, k->N, k->kind,
-               k->sha256);
+        cli_line(stdout, "%-40s %-10s %5u %6u %7u  %-12s %.16s...", k->file, npu_role_name(k->role), k->M, k->K, k->N,
+                 k->kind, k->sha256);
     }
 }
 
@@ -101,9 +102,9 @@ static void print_entry(const npu_plan *p, const npu_plan_entry *e) {
     snprintf(where, sizeof where, numbered ? "dev %u" : e->on_device ? "device" : "host", e->device);
     snprintf(layer, sizeof layer, e->layer == NPU_NO_LAYER ? "-" : "%u", e->layer);
     if (e->parts > 1) snprintf(parts, sizeof parts, " in %u parts", e->parts);
-    printf("%5s  %-14s %-10s %-7s %6u %7u %10.1f  %-6s %s%s\n", layer, npu_role_name(e->role), op_name(e),
-           e->n_tensors ? npu_format_name(e->type) : "-", e->K, e->N, (double)e->bytes / 1024, where,
-           e->on_device ? e->image : e->why, parts);
+    cli_line(stdout, "%5s  %-14s %-10s %-7s %6u %7u %10.1f  %-6s %s%s", layer, npu_role_name(e->role), op_name(e),
+             e->n_tensors ? npu_format_name(e->type) : "-", e->K, e->N, (double)e->bytes / 1024, where,
+             e->on_device ? e->image : e->why, parts);
 }
 
 void cli_print_plan(const npu_plan *p) {

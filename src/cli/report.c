@@ -8,16 +8,41 @@
 #include <unistd.h>
 
 #include "base/mapfile.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "target/target.h"
 
 static const char interrupted_line[] = "npu: error: cancelled [cli.interrupted]\n";
 atomic_int cli_interrupted;
 
+enum { PRINTED = 3 * 4096 }; /* two paths and the words around them */
+
+static void print_plain(FILE *out, const char *format, va_list args) {
+    char raw[PRINTED], text[PRINTED];
+    int n = vsnprintf(raw, sizeof raw, format, args);
+    npu_utf8_sanitize(text, sizeof text, raw, n < 0 ? 0 : strnlen(raw, sizeof raw));
+    fputs(text, out);
+}
+
+void cli_part(FILE *out, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    print_plain(out, format, args);
+    va_end(args);
+}
+
+void cli_line(FILE *out, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    print_plain(out, format, args);
+    va_end(args);
+    fputc('\n', out);
+}
+
 static void print_error(const char *format, va_list args) {
     fflush(stdout);
     fputs("npu: error: ", stderr);
-    vfprintf(stderr, format, args);
+    print_plain(stderr, format, args);
     fputc('\n', stderr);
 }
 
@@ -149,7 +174,7 @@ void cli_progress(const cli_options *o, const char *what, size_t done, size_t al
 
 static void on_bus_error(int signal, siginfo_t *info, void *context) {
     (void)context;
-    char path[4096];
+    char path[4096], shown[4096];
     const char *text = ": shrank while in use\n";
     if (!npu_map_name_at(info->si_addr, path, sizeof path)) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -157,7 +182,8 @@ static void on_bus_error(int signal, siginfo_t *info, void *context) {
         return; /* the access is repeated and the standard action taken */
     }
     (void)!write(STDERR_FILENO, "npu: error: ", 12);
-    (void)!write(STDERR_FILENO, path, strlen(path));
+    npu_utf8_sanitize(shown, sizeof shown, path, strlen(path));
+    (void)!write(STDERR_FILENO, shown, strlen(shown));
     (void)!write(STDERR_FILENO, text, strlen(text));
     cli_output_abandon();
     _exit(CLI_EXIT_FAILED);
@@ -182,7 +208,7 @@ void cli_end_when_stuck(void) {
 static void print_log(void *context, npu_log_level level, const char *text) {
     static const char *const names[] = {"error", "warning", "info", "debug"};
     (void)context;
-    fprintf(stderr, "npu: %s: %s\n", names[level], text);
+    cli_line(stderr, "npu: %s: %s", names[level], text);
 }
 
 npu_logger cli_logger(const cli_options *o) {

@@ -206,8 +206,8 @@ static int end_trace(const cli_session *session) {
     if (!session->trace || !session->context) return 0;
     if (npu_context_trace_end(session->context, &report, &err) != NPU_OK) return cli_fail(&err);
     if (report.dropped)
-        fprintf(stderr, "npu: warning: %llu of %llu spans are missing in %s: the device had no room for them\n",
-                (unsigned long long)report.dropped, (unsigned long long)report.spans + report.dropped, session->trace);
+        cli_line(stderr, "npu: warning: %llu of %llu spans are missing in %s: the device had no room for them",
+                 (unsigned long long)report.dropped, (unsigned long long)report.spans + report.dropped, session->trace);
     return 0;
 }
 
