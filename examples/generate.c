@@ -17,13 +17,18 @@ static int failed(const npu_error *err) {
 /* Prompt text to rows of the one sequence; only the last one asks for logits. */
 static npu_row *rows_of(const npu_model *model, const char *text, size_t *n, npu_error *err) {
     unsigned flags = NPU_TOKENIZE_BOS | NPU_TOKENIZE_SPECIAL;
-    if (npu_model_tokenize(model, text, strlen(text), flags, NULL, 0, n, err) != NPU_OK || *n == 0) return NULL;
+    if (npu_model_tokenize(model, text, strlen(text), flags, NULL, 0, n, err) != NPU_OK) return NULL;
+    if (*n == 0) { /* no text, and the model begins texts with no token of its own */
+        *err = (npu_error){NPU_INVALID, "example.empty", "the prompt has no tokens"};
+        return NULL;
+    }
     int32_t *ids = malloc(*n * sizeof *ids);
     npu_row *rows = calloc(*n, sizeof *rows);
     if (ids && rows && npu_model_tokenize(model, text, strlen(text), flags, ids, *n, n, err) == NPU_OK) {
         for (size_t i = 0; i < *n; i++) rows[i].token = ids[i];
         rows[*n - 1].logits = true;
     } else {
+        if (!ids || !rows) *err = (npu_error){NPU_NO_MEMORY, "example.memory", "no memory for the prompt"};
         free(rows);
         rows = NULL;
     }
@@ -66,7 +71,7 @@ int main(int argc, char **argv) {
     if (status == NPU_OK) {
         size_t n;
         npu_row *rows = rows_of(model, argv[2], &n, &err);
-        status = rows ? generate(model, context, rows, n, atoi(argv[3]), &err) : err.status ? err.status : NPU_INVALID;
+        status = rows ? generate(model, context, rows, n, atoi(argv[3]), &err) : err.status;
         free(rows);
         npu_context_close(context);
     }

@@ -46,7 +46,8 @@ NPU_API void npu_model_close(npu_model *model); /* NULL is fine */
 NPU_API void npu_model_get_info(const npu_model *model, npu_model_info *out);
 
 /* Text to token ids. |flags|: what the text may be taken for. Writes at most |cap| ids and gives the whole |count|:
- * call with cap 0 to ask. INVALID when the model was opened without its tokenizer. Any bytes are accepted. */
+ * call with cap 0 to ask. INVALID when the model was opened without its tokenizer. Any bytes are accepted. No text is
+ * OK and gives 0 ids, or those that BOS adds: npu_decode needs one at least. */
 enum {
     NPU_TOKENIZE_BOS = 1,     /* begin (and end) tokens by the model's own rule */
     NPU_TOKENIZE_SPECIAL = 2, /* names of special tokens in the text become those tokens */
