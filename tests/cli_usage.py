@@ -91,6 +91,8 @@ def usage():
         expect(2, "bench", "--repack", *flag, says="has no effect with --repack")
     expect(2, "bench", "--repack", "--npu-target", "hexagon", "--driver", "sim", says="--driver has no effect with --repack")
     expect(2, "bench", "--repack", "--ops", "gemv", says="contradict")
+    for device in (["--device", "cpu"], ["--npu-target", "hexagon"], ["--npu-target", "hexagon", "--driver", "sim"]):
+        expect(3, "bench", "--ops", "gemv", *device, says="[bench.ops_target]")  # or it would time copies of weights
     for words in (["--prompt-tokens", "0", "--gen-tokens", "0"], ["--prompt-tokens", "0", "--gen-tokens", "0", "--depth", "5"],
                   ["--json-schema", "x", "--gen-tokens", "0"], ["--host-cost", "--gen-tokens", "0"]):
         expect(2, "bench", "-m", "/no/such/model", *words, says="nothing to measure")

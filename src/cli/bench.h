@@ -15,7 +15,8 @@ int cli_bench_schema(const cli_options *o, cli_session *session, uint32_t prompt
 /* Measures what the machine can do at most: --roofline. */
 int cli_bench_roofline(const cli_options *o);
 
-/* Measures single ops of a target, without a model: --ops. */
+/* Measures single ops of a gemv-class target, without a model: --ops. Others are refused, as they would be measured
+ * without resident weights. */
 int cli_bench_ops(const cli_options *o);
 
 /* Prints what a cost model makes of the plan for 1 to 4 NPUs: --estimate. */

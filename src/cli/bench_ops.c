@@ -1,5 +1,5 @@
-/* npu bench --ops gemv: what one product costs the host, phase by phase, on a target alone: no model. Shapes are those
- * of usual models; weights and activations are made up. */
+/* npu bench --ops gemv: what one product costs the host, phase by phase, on a gemv-class target alone: no model. Shapes
+ * are those of usual models; weights and activations are made up. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,6 +202,19 @@ static npu_status open_target(bench *b, const cli_options *o, npu_error *err) {
     return b->ops->open(&params, b->ops->design ? &b->plan : NULL, o->kernels, &b->target, err);
 }
 
+/* A graph target's gemv makes its buffers and turns the weights in each call: that is not what a product of a model
+ * costs there. */
+static npu_status choose_target(const char *name, const npu_target_ops **out, npu_error *err) {
+    *out = &npu_target_host;
+    if (name) NPU_TRY(npu_target_find(name, out, err));
+    if (!(*out)->submit) return NPU_OK;
+    return npu_fail(
+        err, NPU_REFUSED, "bench.ops_target",
+        "target %s carries out graphs and keeps the weights of no single product: npu bench -m FILE measures "
+        "its products as a model has them",
+        (*out)->name);
+}
+
 int cli_bench_ops(const cli_options *o) {
     npu_error err = {0};
     const char *name = NULL;
@@ -212,9 +225,8 @@ int cli_bench_ops(const cli_options *o) {
     cli_look_for_interrupt();
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_error("no memory to measure");
-    b->ops = &npu_target_host;
     b->runs = o->given[CLI_OPT_runs] ? (unsigned)o->runs : RUNS;
-    npu_status status = name ? npu_target_find(name, &b->ops, &err) : NPU_OK;
+    npu_status status = choose_target(name, &b->ops, &err);
     if (status == NPU_OK) status = open_target(b, o, &err);
     if (status == NPU_OK) status = measure_all(b, &err);
     if (status != NPU_OK)
