@@ -23,6 +23,7 @@ typedef struct measured {
 } measured;
 
 typedef struct bench {
+    const cli_options *options;
     const npu_target_ops *ops;
     npu_target *target;
     npu_plan plan;
@@ -115,6 +116,7 @@ static npu_status measure_shape(bench *b, unsigned shape, const float *weights, 
         measured *m = &b->results[b->n];
         args.M = row_counts[i];
         *m = (measured){.K = args.K, .N = args.N, .rows = args.M};
+        cli_progress(b->options, "product", b->n, SHAPES * ROW_COUNTS);
         NPU_TRY(measure(b, &args, out, m, err));
         b->n++;
     }
@@ -136,6 +138,7 @@ static npu_status measure_all(bench *b, npu_error *err) {
     for (uint64_t i = 0; status == NPU_OK && i < most_w; i++) weights[i] = made_up(i);
     for (uint64_t i = 0; status == NPU_OK && i < most_x; i++) x[i] = made_up(i * 3 + 1);
     for (unsigned i = 0; status == NPU_OK && i < SHAPES; i++) status = measure_shape(b, i, weights, x, out, err);
+    cli_progress(b->options, "product", 1, 1);
     free(weights);
     free(x);
     free(out);
@@ -225,6 +228,7 @@ int cli_bench_ops(const cli_options *o) {
     cli_look_for_interrupt();
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_error("no memory to measure");
+    b->options = o;
     b->runs = o->given[CLI_OPT_runs] ? (unsigned)o->runs : RUNS;
     npu_status status = choose_target(name, &b->ops, &err);
     if (status == NPU_OK) status = open_target(b, o, &err);

@@ -20,6 +20,7 @@ typedef struct measured {
 } measured;
 
 typedef struct bench {
+    const cli_options *options;
     const npu_target_ops *ops;
     npu_target_params params;
     npu_pool *pools[2]; /* of one thread, of all */
@@ -70,8 +71,9 @@ static npu_status measure(bench *b, const npu_weight *w, npu_error *err) {
 
 static npu_status measure_all(bench *b, npu_error *err) {
     uint64_t most = 0, state = 1;
+    uint32_t formats = 0;
     const npu_format *f;
-    for (uint32_t i = 0; (f = npu_format_at(i)); i++) {
+    for (; (f = npu_format_at(formats)); formats++) {
         npu_weight w = weight_of(f, NULL);
         uint64_t bytes = describe(b, &w).device_bytes;
         if (bytes > most) most = bytes;
@@ -82,11 +84,14 @@ static npu_status measure_all(bench *b, npu_error *err) {
     for (uint64_t i = 0; i < SOURCE_BYTES; i++) {
         b->from[i] = (uint8_t)(npu_random_next(&state) >> 40);
     }
-    for (uint32_t i = 0; (f = npu_format_at(i)) && b->n < MAX_FORMATS; i++) {
+    npu_status status = NPU_OK;
+    for (uint32_t i = 0; (f = npu_format_at(i)) && b->n < MAX_FORMATS && status == NPU_OK; i++) {
         npu_weight w = weight_of(f, b->from);
-        NPU_TRY(measure(b, &w, err));
+        cli_progress(b->options, "format", i, formats);
+        status = measure(b, &w, err);
     }
-    return NPU_OK;
+    cli_progress(b->options, "format", 1, 1);
+    return status;
 }
 
 static int print_json(const bench *b) {
@@ -145,6 +150,7 @@ int cli_bench_repack(const cli_options *o) {
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_error("no memory to measure");
     b->params = (npu_target_params){.logger = cli_logger(o), .cpu_level = o->cpu_level};
+    b->options = o;
     b->runs = o->given[CLI_OPT_runs] ? (int)o->runs : RUNS;
     npu_status status = find_target(o, &b->ops, &err);
     if (status == NPU_OK) status = npu_pool_create(1, &b->pools[0], &err);

@@ -52,8 +52,8 @@ void cli_catch_interrupt(void);
 void cli_look_for_interrupt(void);
 npu_status cli_go_on(npu_error *err);
 
-/* On a terminal, without --quiet: "|what| |done| of |all|" in the last line of stderr, which is empty again at the end.
- */
+/* Without --quiet, on stderr: "|what| |done| of |all|". On a terminal in its last line, which is empty again at the
+ * end; elsewhere a line of its own, but only of work that takes long, one in half a minute. */
 void cli_progress(const cli_options *o, const char *what, size_t done, size_t all);
 
 /* Turns SIGBUS on a mapped file that shrank into one line and exit code 1. */

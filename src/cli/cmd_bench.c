@@ -245,10 +245,14 @@ static int measure(const cli_options *o, const cli_session *session, double begi
     cli_bench_fill(rows, all, info.n_vocab);
     if (first_token(session->context, begin, &start, &err) != NPU_OK) return cli_fail(&err);
     if (warm_up(session->context, rows, w, &err) != NPU_OK) return cli_fail(&err);
-    for (int i = 0; i < runs; i++) {
+    npu_status status = NPU_OK;
+    for (int i = 0; i < runs && status == NPU_OK; i++) {
+        cli_progress(o, "run", (size_t)i, (size_t)runs);
         cli_bench_fill(rows, all, info.n_vocab);
-        if (run_once(session->context, rows, w, &samples[i], &err) != NPU_OK) return cli_fail(&err);
+        status = run_once(session->context, rows, w, &samples[i], &err);
     }
+    cli_progress(o, "run", 1, 1);
+    if (status != NPU_OK) return cli_fail(&err);
     return print_results(o, session, &start, samples, runs, w);
 }
 

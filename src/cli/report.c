@@ -12,6 +12,8 @@
 #include "cli/cli.h"
 #include "target/target.h"
 
+enum { SILENT_SECONDS = 30 }; /* of work in a script or a log: short commands write no line */
+
 static const char interrupted_line[] = "npu: error: cancelled [cli.interrupted]\n";
 atomic_int cli_interrupted;
 
@@ -167,9 +169,18 @@ npu_status cli_go_on(npu_error *err) {
 }
 
 void cli_progress(const cli_options *o, const char *what, size_t done, size_t all) {
-    if (o->quiet || !isatty(STDERR_FILENO)) return;
-    fputs("\r\033[K", stderr);
-    if (done < all) fprintf(stderr, "%s %zu of %zu", what, done, all);
+    static double told; /* when a line was last written; at first, when there was something to say */
+    if (o->quiet) return;
+    if (isatty(STDERR_FILENO)) {
+        fputs("\r\033[K", stderr);
+        if (done < all) fprintf(stderr, "%s %zu of %zu", what, done, all);
+        return;
+    }
+    double now = cli_now();
+    if (told == 0) told = now;
+    if (done >= all || now - told < SILENT_SECONDS) return;
+    told = now;
+    fprintf(stderr, "npu: %s %zu of %zu\n", what, done, all);
 }
 
 static void on_bus_error(int signal, siginfo_t *info, void *context) {
