@@ -25,8 +25,5 @@ if(xdna IN_LIST NPU_TARGETS)
   list(APPEND KINDS $<TARGET_FILE:npu_only_xdna> xdna)
 endif()
 if(NOT NPU_SANITIZE) # a sanitizer's library must be the first
-  add_library(fast_clock MODULE fast_clock.c)
-  target_link_libraries(fast_clock PRIVATE npu_flags)
-  npu_python_test(progress progress.py $<TARGET_FILE:fast_clock> ${NPU_TARGETS})
   npu_python_test(no_such_target no_such_target.py $<TARGET_FILE:open_trace> ${KINDS})
 endif()
