@@ -6,9 +6,12 @@ range, for what only an NPU heeds, for files that are not there and for what is 
 import itertools
 import pathlib
 import platform
+import re
+import subprocess
 import tempfile
 
 from cli_expect import MODEL, expect, finish
+from npu_test import NPU
 
 
 
@@ -106,6 +109,23 @@ def usage():
         expect(2, "run", "-m", MODEL, flag, value, says=f"{flag}: '{value.replace(chr(9), '?')}' is not a ")
     expect(2, *logits, "--prefill-rows", "4097", says="--prefill-rows: '4097' is not a whole number from 1 to 4096")
     expect(0, *logits, "--prefill-rows", "4096")
+
+
+def ranges():
+    """--help tells the range of every number that has one in practice, in the words of the error."""
+    told = set()
+    for command in ("run", "bench", "conform", "gate", "eval"):
+        for line in expect(0, command, "--help").decode().splitlines():
+            at = re.match(r" +(?:-., )?(--[a-z-]+) (?:[A-Z]|BYTES) ", line)
+            if not at:
+                continue
+            done = subprocess.run([NPU, command, at[1], "x"], capture_output=True, text=True)
+            limits = re.search(r" from (\S+ to (\S+))$", done.stderr.strip())
+            if limits and float(limits[2]) < 2**31 - 1:
+                told.add(at[1])
+                if not line.endswith(f"; {limits[1]}"):
+                    raise SystemExit(f"{line!r} does not end in {limits[1]!r}")
+    assert {"--threads", "--parallel", "--prefill-rows", "--temp", "--runs", "--cases"} <= told, told
 
 
 def needs_npu():
@@ -231,6 +251,7 @@ def limits():
 
 def main():
     usage()
+    ranges()
     needs_npu()
     contradictions()
     refusals()

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-enum { NPU_PREFILL_ROWS_MAX = 4096 };
+enum { NPU_PREFILL_ROWS_MAX = 4096, NPU_THREADS_MAX = 64 };
 
 typedef struct npu_context npu_context;
 
@@ -34,10 +34,12 @@ typedef struct npu_context_params {
                             * takes; 0 = what the target likes */
     npu_mode mode;
     const char *kv;        /* "f16", "f32", "q8_0"; NULL = f32 in exact mode, else f16 */
-    unsigned threads;      /* 0 = one per core that this process may use */
+    unsigned threads;      /* at most NPU_THREADS_MAX; 0 = one per core that this process may use, up to that */
     const char *cpu_level; /* NULL = best */
 
-    const char *npu_target; /* NULL = the CPU alone; else a name as `npu devices` lists them */
+    const char *npu_target; /* NULL = the CPU alone; else a name as `npu devices` lists them. Without it npu_devices,
+                             * split, driver and emu are INVALID, and kernels_dir, timeout_s, no_fallback and no_wait
+                             * say nothing */
     const char *npu_devices; /* several of the target's devices as one; hexagon: "NPU:SESSION,…", or "[…]" for a group
                               * that works row by row; NULL = its first */
     const char *split;  /* how the model is split over them: "layer", "row", "tensor"; NULL = as npu_devices says */
@@ -81,7 +83,9 @@ NPU_API npu_status npu_context_estimate(npu_model *model, const npu_context_para
                                         npu_error *err);
 
 /* On success the caller owns *out, else it is NULL. |model| must outlive it. REFUSED: unknown target, or by plan;
- * INVALID: a parameter; NO_DEVICE; NO_MEMORY, also when the estimate says that it can't fit; CANCELLED. */
+ * INVALID: a parameter that is out of its range, or has no effect without npu_target; its text names the parameter, or
+ * the flag of npu that sets it (--npu-target is npu_target, --kernels kernels_dir, --plan plan_path); NO_DEVICE;
+ * NO_MEMORY, also when the estimate says that it can't fit; CANCELLED. */
 NPU_API npu_status npu_context_open(npu_model *model, const npu_context_params *params, npu_context **out,
                                     npu_error *err);
 /* NULL is fine. With a cache_dir, weights that were packed are written there first, up to GBs; what keeps them from

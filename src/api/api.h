@@ -45,6 +45,8 @@ npu_status npu__api_instance(npu_model *model, const npu_context_params *params,
                              npu_instance *out, npu_error *err);
 npu_status npu__api_caps(const npu_context_params *params, const char *arch, const npu_target_ops **target,
                          npu_caps *caps, npu_error *err);
+/* Says so when threads = 0 leaves some of |cores| idle. */
+void npu__api_tell_cores(const npu_context_params *params, unsigned cores);
 npu_target_params npu__api_target_params(const npu_context_params *params);
 npu_status npu__api_derive(npu_model *model, const npu_context_params *params, const npu_instance *instance,
                            const npu_target_ops *target, const npu_caps *caps, npu_plan **out, npu_error *err);

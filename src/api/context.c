@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "api/memory.h"
+#include "base/pool.h"
 
 static bool go_on(const npu_context_params *p, double part) {
     return !p->progress || p->progress(p->progress_user, part);
@@ -98,6 +99,7 @@ static npu_status open_context(npu_context *c, const npu_context_params *p, npu_
     npu_target_params params = npu__api_target_params(p);
     NPU_TRY(npu__api_caps(p, NULL, &target, &caps, err));
     NPU_TRY(npu__api_instance(c->model, p, &caps, &c->instance, err));
+    npu__api_tell_cores(p, npu_pool_cores());
     npu_memory need = npu__api_memory(c->model, &c->instance);
     NPU_TRY(npu__api_check_memory(&need, err));
     if (need.available_bytes && need.weights_bytes > need.available_bytes)

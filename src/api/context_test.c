@@ -260,14 +260,16 @@ static void parameters_are_checked(void **state) {
     fixture *f = *state;
     refused(f->model, (npu_context_params){.kv = "q4_0"}, NPU_INVALID, "context.kv");
     refused(f->model, (npu_context_params){.kv = "q8_0"}, NPU_REFUSED, "context.kv_type"); /* heads of 8 values */
-    refused(f->model, (npu_context_params){.ctx = 1u << 31}, NPU_RANGE, "context.too_large");
-    refused(f->model, (npu_context_params){.ctx = 1 << 20, .n_seq = 1 << 16}, NPU_RANGE, "context.too_large");
+    refused(f->model, (npu_context_params){.ctx = 1u << 31}, NPU_INVALID, "context.too_large");
+    refused(f->model, (npu_context_params){.ctx = 1 << 20, .n_seq = 1 << 16}, NPU_INVALID, "context.too_large");
     refused(f->model, (npu_context_params){.n_seq = 1 << 20}, NPU_INVALID, "context.n_seq");
     refused(f->model, (npu_context_params){.prefill_rows = 1 << 20}, NPU_INVALID, "context.prefill_rows");
     refused(f->model, (npu_context_params){.mode = (npu_mode)7}, NPU_INVALID, "context.mode");
     static const double no_times[] = {INFINITY, -INFINITY, NAN, -1, 1000001, 1e300};
     for (size_t i = 0; i < sizeof no_times / sizeof no_times[0]; i++)
         refused(f->model, (npu_context_params){.timeout_s = no_times[i]}, NPU_INVALID, "context.timeout");
+    refused(f->model, (npu_context_params){.threads = NPU_THREADS_MAX + 1}, NPU_INVALID, "pool.threads");
+    refused(f->model, (npu_context_params){.cpu_level = "sse9"}, NPU_INVALID, "cpu.level_unknown");
     refused(f->model, (npu_context_params){.npu_target = "no-such"}, NPU_REFUSED, "target.unknown");
     refused(f->model, (npu_context_params){.plan_path = "/no/such/plan"}, NPU_IO, "plan.open");
     npu_memory need;
@@ -276,6 +278,47 @@ static void parameters_are_checked(void **state) {
     assert_int_equal(npu_context_estimate(f->model, &params, &need, &err), NPU_OK);
     assert_int_equal(need.state_bytes, 2 * 64 * KV * 2 * 2);
     assert_true(need.weights_bytes > 0 && need.compute_bytes > 0);
+}
+
+/* What is said of a device is not passed over where none is used, and its name is told. */
+static void devices_need_a_target(void **state) {
+    fixture *f = *state;
+    const char *const emu[] = {"seed=1", NULL}, *const none[] = {NULL};
+    const struct {
+        npu_context_params params;
+        const char *name;
+    } rows[] = {{{.driver = "sim"}, "driver "},
+                {{.emu = emu}, "emu "},
+                {{.npu_devices = "0:0"}, "npu_devices "},
+                {{.split = "row"}, "split "}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        npu_memory need;
+        npu_error err = {0};
+        refused(f->model, rows[i].params, NPU_INVALID, "context.no_target");
+        assert_int_equal(npu_context_estimate(f->model, &rows[i].params, &need, &err), NPU_INVALID);
+        assert_memory_equal(err.text, rows[i].name, strlen(rows[i].name));
+    }
+    npu_memory need;
+    assert_int_equal(npu_context_estimate(f->model, &(npu_context_params){.emu = none}, &need, NULL), NPU_OK);
+}
+
+static void count_lines(void *user, npu_log_level level, const char *text) {
+    (void)level;
+    *(int *)user += strstr(text, "64 threads for 65 cores") != NULL;
+}
+
+/* Cores that stay idle are told, unless so many threads were asked for. */
+static void idle_cores_are_told(void **state) {
+    (void)state;
+    int lines = 0;
+    npu_context_params p = {.logger = {count_lines, &lines, NPU_LOG_WARN}};
+    npu__api_tell_cores(&p, NPU_THREADS_MAX);
+    assert_int_equal(lines, 0);
+    npu__api_tell_cores(&p, NPU_THREADS_MAX + 1);
+    assert_int_equal(lines, 1);
+    p.threads = NPU_THREADS_MAX;
+    npu__api_tell_cores(&p, NPU_THREADS_MAX + 1);
+    assert_int_equal(lines, 1);
 }
 
 /* What a device keeps of the weights in its own layout is part of what a context needs. */
@@ -314,6 +357,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(steps_are_told, set_up, tear_down),
         cmocka_unit_test(weights_that_are_no_numbers_are_named),
         cmocka_unit_test_setup_teardown(parameters_are_checked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(devices_need_a_target, set_up, tear_down),
+        cmocka_unit_test(idle_cores_are_told),
         cmocka_unit_test_setup_teardown(copies_of_weights_count, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

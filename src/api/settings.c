@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/pool.h"
 #include "model/arch.h"
 
 enum {
@@ -14,6 +15,8 @@ enum {
     LOGITS_PART = 32,
     MAX_TIMEOUT_S = 1000000
 };
+
+_Static_assert((int)NPU_THREADS_MAX == NPU_POOL_MOST, "what the header promises is what a pool has");
 
 npu_target_params npu__api_target_params(const npu_context_params *p) {
     return (npu_target_params){.logger = p->logger,
@@ -29,15 +32,34 @@ npu_target_params npu__api_target_params(const npu_context_params *p) {
                                .emu = p->emu};
 }
 
+/* What says which device, where none is to be used, was meant for one. */
+static npu_status check_alone(const npu_context_params *p, npu_error *err) {
+    const char *alone = p->npu_devices        ? "npu_devices"
+                        : p->split            ? "split"
+                        : p->driver           ? "driver"
+                        : p->emu && p->emu[0] ? "emu"
+                                              : NULL;
+    if (!alone) return NPU_OK;
+    return npu_fail(err, NPU_INVALID, "context.no_target", "%s has no effect on the CPU: it needs npu_target", alone);
+}
+
+void npu__api_tell_cores(const npu_context_params *p, unsigned cores) {
+    if (!p->threads && cores > NPU_THREADS_MAX)
+        npu_log(&p->logger, NPU_LOG_WARN, "%d threads for %u cores: there can't be more (asked for, nothing is said)",
+                NPU_THREADS_MAX, cores);
+}
+
 npu_status npu__api_caps(const npu_context_params *p, const char *arch, const npu_target_ops **target, npu_caps *caps,
                          npu_error *err) {
     npu_target_params target_params = npu__api_target_params(p);
     target_params.arch = arch;
     *target = NULL;
     if (!(p->timeout_s >= 0 && p->timeout_s <= MAX_TIMEOUT_S)) /* or not a number */
-        return npu_fail(err, NPU_INVALID, "context.timeout", "a time-out of %g s: 0 to %d", p->timeout_s,
-                        MAX_TIMEOUT_S);
-    if (!p->npu_target) return npu_target_host.probe(&target_params, caps, err);
+        return npu_fail(err, NPU_INVALID, "context.timeout", "timeout_s %g: 0 to %d", p->timeout_s, MAX_TIMEOUT_S);
+    if (!p->npu_target) {
+        NPU_TRY(check_alone(p, err));
+        return npu_target_host.probe(&target_params, caps, err);
+    }
     NPU_TRY(npu_target_find(p->npu_target, target, err));
     NPU_TRY(npu_target_check(*target, &target_params, p->kernels_dir, err));
     if (p->mode != NPU_MODE_DEFAULT)
@@ -57,7 +79,7 @@ static npu_status kv_type(const npu_context_params *p, uint8_t *type, npu_error 
         *type = types[i].type;
         return NPU_OK;
     }
-    return npu_fail(err, NPU_INVALID, "context.kv", "kv type \"%s\" is not one of f16, f32, q8_0", name);
+    return npu_fail(err, NPU_INVALID, "context.kv", "kv \"%s\" is not one of f16, f32, q8_0", name);
 }
 
 static uint32_t at_most(uint32_t value, uint32_t most) {
@@ -73,10 +95,10 @@ static npu_status make_settings(const npu_model *m, const npu_context_params *p,
     if ((int)p->mode < NPU_MODE_DEFAULT || p->mode > NPU_MODE_FAST)
         return npu_fail(err, NPU_INVALID, "context.mode", "mode %d does not exist", (int)p->mode);
     if (s->n_seq > MAX_SEQ)
-        return npu_fail(err, NPU_INVALID, "context.n_seq", "%u sequences: at most %d", s->n_seq, MAX_SEQ);
+        return npu_fail(err, NPU_INVALID, "context.n_seq", "n_seq %u: at most %d", s->n_seq, MAX_SEQ);
     if (s->prefill_rows > NPU_PREFILL_ROWS_MAX ||
         (caps->prefill_rows && p->npu_target && s->prefill_rows > caps->prefill_rows))
-        return npu_fail(err, NPU_INVALID, "context.prefill_rows", "%u prefill rows: at most %u", s->prefill_rows,
+        return npu_fail(err, NPU_INVALID, "context.prefill_rows", "prefill_rows %u: at most %u", s->prefill_rows,
                         p->npu_target && caps->prefill_rows ? caps->prefill_rows : NPU_PREFILL_ROWS_MAX);
     s->decode_rows = at_most(s->decode_rows, s->prefill_rows);
     if (caps->hw.window_bytes) { /* logits are not to push weights out of the device's window; they lie in one buffer */
@@ -89,7 +111,7 @@ static npu_status make_settings(const npu_model *m, const npu_context_params *p,
                 m->h.n_ctx_train);
     if (strlen(p->npu_devices ? p->npu_devices : "") >= sizeof s->devices ||
         strlen(p->split ? p->split : "") >= sizeof s->split)
-        return npu_fail(err, NPU_INVALID, "context.devices", "--npu-devices or --split is too long to be one");
+        return npu_fail(err, NPU_INVALID, "context.devices", "npu_devices or split is too long to be one");
     if (p->npu_devices) strcpy(s->devices, p->npu_devices);
     if (p->split) strcpy(s->split, p->split);
     return kv_type(p, &s->kv_type, err);

@@ -22,7 +22,7 @@
 #include "base/cgroup.h"
 #include "base/clock.h"
 
-enum { MAX_THREADS = 64, SPINS = 4000, YIELDS = 50, LINE = 128 };
+enum { SPINS = 4000, YIELDS = 50, LINE = 128 };
 
 /* In nanoseconds: waits that are put up with in a run, and how long threads are left out, doubled each time. */
 enum { PATIENCE = 4000000, ALONE_FIRST = 100000000, ALONE_LAST = 1600000000 };
@@ -48,7 +48,7 @@ struct npu_pool {
     unsigned n_threads, spins;
     unsigned width;                          /* threads in this run; written when no other thread runs */
     uint64_t started, alone_until, alone_ns; /* alone_until 0: all threads run */
-    worker workers[MAX_THREADS];
+    worker workers[NPU_POOL_MOST];
 };
 
 static void relax(void) {
@@ -136,9 +136,9 @@ static int start_worker(worker *w) {
 npu_status npu_pool_create(unsigned n_threads, npu_pool **out, npu_error *err) {
     *out = NULL;
     unsigned cores = npu_pool_cores();
-    if (!n_threads) n_threads = cores < MAX_THREADS ? cores : MAX_THREADS;
-    if (n_threads > MAX_THREADS) {
-        return npu_fail(err, NPU_RANGE, "pool.threads", "%u threads: at most %d", n_threads, MAX_THREADS);
+    if (!n_threads) n_threads = cores < NPU_POOL_MOST ? cores : NPU_POOL_MOST;
+    if (n_threads > NPU_POOL_MOST) {
+        return npu_fail(err, NPU_INVALID, "pool.threads", "threads %u: at most %d", n_threads, NPU_POOL_MOST);
     }
     npu_pool *pool = aligned_alloc(LINE, (sizeof *pool + LINE - 1) / LINE * LINE);
     if (!pool) return npu_fail(err, NPU_NO_MEMORY, "pool.memory", "no memory for a pool of %u threads", n_threads);

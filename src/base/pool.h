@@ -8,12 +8,15 @@
 
 #include "base/status.h"
 
+enum { NPU_POOL_MOST = 64 };
+
 typedef struct npu_pool npu_pool;
 
 /* Cores that this process may use: its affinity mask, cut to the quota of its cgroup (rounded up); at least 1. */
 unsigned npu_pool_cores(void);
 
-/* |n_threads| 0 = one per core that this process may use (affinity and cgroup quota respected), at most 64. */
+/* |n_threads| 0 = one per core that this process may use (affinity and cgroup quota respected), at most NPU_POOL_MOST;
+ * more is INVALID. */
 npu_status npu_pool_create(unsigned n_threads, npu_pool **out, npu_error *err);
 void npu_pool_destroy(npu_pool *pool); /* NULL is fine */
 unsigned npu_pool_threads(const npu_pool *pool);

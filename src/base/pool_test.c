@@ -117,7 +117,7 @@ static void odd_sizes(void **state) {
     (void)state;
     npu_pool *pool = NULL;
     npu_error err = {0};
-    assert_int_equal(npu_pool_create(65, &pool, &err), NPU_RANGE);
+    assert_int_equal(npu_pool_create(65, &pool, &err), NPU_INVALID);
     assert_null(pool);
     assert_int_equal(npu_pool_create(0, &pool, &err), NPU_OK);
     assert_true(npu_pool_threads(pool) == npu_pool_cores());

@@ -215,6 +215,13 @@ void cli_print_given(const cli_options *given, const int *without, size_t n) {
     }
 }
 
+/* Of what has one in practice; in the words of the error. */
+static void print_range(const struct option *o) {
+    if (o->kind == KIND_COUNT && o->max < INT32_MAX) printf("; %.0f to %.0f", o->min, o->max);
+    if (o->kind == KIND_NUMBER) printf("; %g to %g", o->min, o->max);
+    putchar('\n');
+}
+
 void cli_print_help(const cli_command *command) {
     printf("npu %s%s%s [flags]: %s\n\n", command->name, *command->operands ? " " : "", command->operands,
            command->summary);
@@ -224,6 +231,7 @@ void cli_print_help(const cli_command *command) {
         char left[64];
         snprintf(left, sizeof left, "%c%c%s %s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
                  o->letter ? "," : " ", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
-        printf("  %-28s %s\n", left, o->help);
+        printf("  %-28s %s", left, o->help);
+        print_range(o);
     }
 }

@@ -28,8 +28,8 @@ static npu_status lay_out(npu_state *s, const npu_hparams *h, npu_error *err) {
         uint64_t heads = h->layers[i].n_heads_kv;
         if (!lay_slab(format, heads * h->head_k, cells, &s->bytes, &l->k_offset, &l->k_row_bytes) ||
             !lay_slab(format, heads * h->head_v, cells, &s->bytes, &l->v_offset, &l->v_row_bytes))
-            return npu_fail(err, NPU_RANGE, "context.too_large", "keys and values of %u x %u positions overflow",
-                            s->n_seq, s->ctx);
+            return npu_fail(err, NPU_INVALID, "context.too_large",
+                            "keys and values of n_seq %u x ctx %u positions overflow", s->n_seq, s->ctx);
     }
     return NPU_OK;
 }
@@ -38,7 +38,7 @@ npu_status npu_state_init(npu_state *s, const npu_hparams *h, uint32_t ctx, uint
                           npu_error *err) {
     *s = (npu_state){.ctx = ctx, .n_seq = n_seq, .type = type, .n_layers = h->n_layers};
     if (!ctx || !n_seq || (uint64_t)ctx * n_seq > INT32_MAX)
-        return npu_fail(err, NPU_RANGE, "context.too_large", "%u sequences of %u positions: at most %d in all", n_seq,
+        return npu_fail(err, NPU_INVALID, "context.too_large", "n_seq %u x ctx %u positions: at most %d in all", n_seq,
                         ctx, INT32_MAX);
     s->layers = calloc(h->n_layers, sizeof *s->layers);
     s->lengths = calloc(n_seq, sizeof *s->lengths);
