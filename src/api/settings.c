@@ -45,8 +45,8 @@ static npu_status check_alone(const npu_context_params *p, npu_error *err) {
 
 void npu__api_tell_cores(const npu_context_params *p, unsigned cores) {
     if (!p->threads && cores > NPU_THREADS_MAX)
-        npu_log(&p->logger, NPU_LOG_WARN, "%d threads for %u cores: there can't be more (asked for, nothing is said)",
-                NPU_THREADS_MAX, cores);
+        npu_log(&p->logger, NPU_LOG_WARN, "%d threads for %u cores: more are not used (threads %d asks for so many)",
+                NPU_THREADS_MAX, cores, NPU_THREADS_MAX);
 }
 
 npu_status npu__api_caps(const npu_context_params *p, const char *arch, const npu_target_ops **target, npu_caps *caps,
