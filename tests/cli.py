@@ -214,7 +214,7 @@ def bad_files():
         bad = pathlib.Path(d) / "bad.gguf"
         bad.write_bytes(struct.pack("<4sIQQ", b"GGUF", 3, 0, 0))
         for command in ("run", "plan", "tokenize"):
-            expect(3, command, "-m", bad, says="general.architecture is missing")
+            expect(3, command, "-m", bad, stdin=b"x", says="general.architecture is missing")
         for key in ("general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.tokens", "llama.block_count"):
             bad.write_bytes(pathlib.Path(MODEL).read_bytes().replace(key.encode(), key[:-1].encode() + b"_"))
             expect(3, "run", "-m", bad, "-p", "x", says=f"{key}")
@@ -316,13 +316,13 @@ def own_files():
         assert copy.read_bytes() == pathlib.Path(MODEL).read_bytes()
 
 
-def terminal():
+def terminal(*mode):
     """On a terminal: a progress bar that stops nothing; Ctrl-C drops a line or an answer; a line that is too long for the
-    context is refused and the talk goes on; Ctrl-D leaves."""
+    context is refused and the talk goes on; /new forgets what was said, as a new process; Ctrl-D leaves."""
     child, fd = pty.fork()
     if not child:
         os.environ["TERM"] = "dumb"
-        os.execv(NPU, [NPU, "run", "--raw", "-m", MODEL, "--ctx", "100", "-n", "3"])
+        os.execv(NPU, [NPU, "run", *mode, "-m", MODEL, "--ctx", "100", "-n", "3", "--temp", "1", "--logit-bias", "316:-inf"])
     seen = b""
 
     def wait_for(what, times):
@@ -343,7 +343,8 @@ def terminal():
     wait_for(b"> ", 1)  # before that Ctrl-C ends the program
     for keys, what, times in ((b"dropped\x03", b"> ", 2), (b"kept\n", b"max-tokens reached]", 1), (b"\x03", b"> ", 4),
                               (b"QZXJ" * 50 + b"\n", b"[run.ctx_too_small]", 1), (b"\x03", b"> ", 6),
-                              ("caf\u00e9\n".encode(), b"max-tokens reached]", 2)):
+                              ("caf\u00e9\n".encode(), b"max-tokens reached]", 2), (b"/new\n", b"> ", 8),
+                              (b"kept\n", b"max-tokens reached]", 3)):
         takes_keys()
         os.write(fd, keys)
         wait_for(what, times)
@@ -351,7 +352,10 @@ def terminal():
     os.write(fd, b"\x04")
     _, status = os.waitpid(child, 0)
     assert status == 0 and b"\x1b[K" in seen and seen.count(b"error") == 1, (status, seen)
-    assert b"prompt token 0 of " in seen, seen
+    assert b"prompt token 0 of " in seen and seen.count(b"/new forgets") == 1, seen
+    told = [re.search(rb"\[prompt (\d+ tokens)(, \d+ of them kept)?, ", part) for part in seen.split(b"max-tokens reached]")[:3]]
+    texts = [part.split(b"kept\r\n")[-1].split(b"\r\n[prompt")[0] for part in seen.split(b"max-tokens reached]")]
+    assert told[0][1] == told[2][1] and told[1][2] and not told[2][2] and texts[0] == texts[2], (told, texts, seen)
 
 
 def main():
@@ -367,7 +371,11 @@ def main():
     names()
     escapes()
     own_files()
-    terminal()
+    terminal("--raw")
+    with tempfile.TemporaryDirectory() as d:
+        template = pathlib.Path(d) / "t"
+        template.write_text("{% for m in messages %}{{ m.content }}/{% endfor %}")
+        terminal("--template", template, "--system", "sys")
     finish()
 
 

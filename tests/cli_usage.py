@@ -46,6 +46,9 @@ def usage():
             (["--typical", "2"], "--typical"), (["--logit-bias", "5"], "--logit-bias: '5' is not"),
             (["--logit-bias", "5:x"], "--logit-bias"), (["--logit-bias", "5:1,"], "--logit-bias")):
         expect(2, "run", "-m", MODEL, "-p", "x", *args, says=says)
+    for mode in ([], ["--raw"], ["--template", __file__]):  # from wherever it comes, and before the model is read
+        for words, stdin in ((["-p", ""], b"x"), (["-f", "/dev/null"], b"x"), ([], b""), (["-f", "-"], b"")):
+            expect(2, "run", "-m", "/no/such/model", *mode, *words, stdin=stdin, says="the prompt is empty")
     expect(2, "chat-template", "-m", MODEL, says="--messages FILE")
     expect(2, "info", says="npu info needs FILE")
     expect(2, "info", MODEL, MODEL, says="one operand too many")

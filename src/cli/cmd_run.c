@@ -101,17 +101,32 @@ static char *next_line(void) {
     }
 }
 
+static int begin_anew(cli_conversation *c, cli_generator *g) {
+    npu_error err = {0};
+    cli_conversation_restart(c);
+    return cli_generator_restart(g, &err) == NPU_OK ? 0 : cli_fail(&err);
+}
+
+/* What is refused leaves all as it was; once something stands in the context, that may be for want of room. */
+static int say(const cli_options *o, cli_session *session, cli_conversation *c, cli_generator *g, const char *line) {
+    if (!strcmp(line, "/new")) return begin_anew(c, g);
+    int bad = answer(o, session, c, g, line, strlen(line));
+    if (bad == CLI_EXIT_REFUSED && !o->quiet && npu_seq_length(session->context, 0))
+        fprintf(stderr, "npu: a shorter line may do; /new forgets all of this and begins anew\n");
+    return bad == CLI_EXIT_CANCELLED || bad == CLI_EXIT_REFUSED ? 0 : bad;
+}
+
 static int talk(const cli_options *o, cli_session *session, cli_conversation *c, cli_generator *g) {
     if (!o->quiet)
-        fprintf(stderr, "%s. Ctrl-C ends an answer, Ctrl-D leaves.\n",
+        fprintf(stderr, "%s. /new begins anew, Ctrl-C ends an answer, Ctrl-D leaves.\n",
                 c->chat ? "Each line is a message" : "Each line continues the text");
     setlocale(LC_CTYPE, ""); /* for readline: which bytes are one character */
     using_history();
     for (char *line; (line = next_line()); free(line)) {
         if (!*line) continue;
         add_history(line);
-        int bad = answer(o, session, c, g, line, strlen(line));
-        if (bad && bad != CLI_EXIT_CANCELLED && bad != CLI_EXIT_REFUSED) { /* those two leave all as it was */
+        int bad = say(o, session, c, g, line);
+        if (bad) {
             free(line);
             return bad;
         }
@@ -127,7 +142,11 @@ int cli_run(const cli_options *o) {
     int bad = cli_check_sampling(o);
     if (!bad) bad = cli_check_target(o);
     if (!bad) bad = cli_read_prompt(o, &prompt, &size);
-    if (bad) return bad;
+    if (!bad && prompt && !size) bad = cli_usage("the prompt is empty");
+    if (bad) {
+        free(prompt);
+        return bad;
+    }
 
     cli_session session = {0};
     cli_generator g = {0};

@@ -35,7 +35,9 @@ static npu_status open_chat(const cli_options *o, cli_conversation *c, const cha
     }
     if (status != NPU_OK) return status;
     c->messages = json_array();
-    return o->system ? add(c, "system", o->system, strlen(o->system), err) : NPU_OK;
+    if (o->system) NPU_TRY(add(c, "system", o->system, strlen(o->system), err));
+    c->n_first = json_array_size(c->messages);
+    return NPU_OK;
 }
 
 int cli_conversation_open(const cli_options *o, const npu_model *model, cli_conversation *c) {
@@ -55,6 +57,10 @@ void cli_conversation_close(cli_conversation *c) {
     npu_chat_free(c->chat);
     json_decref(c->messages);
     *c = (cli_conversation){0};
+}
+
+void cli_conversation_restart(cli_conversation *c) {
+    while (json_array_size(c->messages) > c->n_first) json_array_remove(c->messages, json_array_size(c->messages) - 1);
 }
 
 static npu_status continued(const cli_conversation *c, const char *text, size_t size, const int32_t *before,

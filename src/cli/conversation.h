@@ -11,12 +11,15 @@ typedef struct cli_conversation {
     const npu_model *model;
     npu_chat *chat;   /* NULL: plain text */
     json_t *messages; /* so far */
+    size_t n_first;   /* of them, before anything was said: what --system is */
 } cli_conversation;
 
 /* As the flags say: --raw, --template, --system. A model without a template is continued plainly, with a note, but
  * --system is then refused. Returns 0 or an exit code after printing; close even after a failure. */
 int cli_conversation_open(const cli_options *o, const npu_model *model, cli_conversation *out);
 void cli_conversation_close(cli_conversation *c);
+/* Forgets what was said and heard. */
+void cli_conversation_restart(cli_conversation *c);
 
 /* The prompt after |text| was said, as tokens that the caller frees. |before|: the |n_before| tokens so far, which
  * plain text continues. */

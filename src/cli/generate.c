@@ -52,6 +52,12 @@ void cli_generator_close(cli_generator *g) {
     npu_token_list_free(&g->tokens);
 }
 
+npu_status cli_generator_restart(cli_generator *g, npu_error *err) {
+    g->tokens.n = 0;
+    npu_sampler_reset(g->sampler, (uint64_t)g->options->seed);
+    return npu_seq_truncate(g->context, 0, 0, err);
+}
+
 static void give(void *context, const char *text, size_t n) {
     cli_generator *g = context;
     if (g->out && (fwrite(text, 1, n, g->out) != n || fflush(g->out) != 0)) g->lost = true;

@@ -57,6 +57,9 @@ void cli_generator_close(cli_generator *g);
  * computed. */
 npu_status cli_generate(cli_generator *g, const int32_t *prompt, size_t n, cli_figures *out, npu_error *err);
 
+/* As it was when it was opened: sequence 0 is empty, the sampler has seen nothing. */
+npu_status cli_generator_restart(cli_generator *g, npu_error *err);
+
 /* "end of text", "--max-tokens reached", … */
 const char *cli_end_text(cli_end end);
 

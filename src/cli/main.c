@@ -17,7 +17,7 @@ enum {
 };
 
 static const cli_command commands[] = {
-    {"run", "", "answer or continue a prompt; interactive on a terminal without one",
+    {"run", "", "answer or continue a prompt; without one, on a terminal: talk (/new begins anew, Ctrl-D leaves)",
      CONTEXT_GROUPS | CLI_PROMPT | CLI_GEN | CLI_TOKENS | CLI_TEMPLATE | CLI_SCHEMA | CLI_SAMPLE | CLI_SEED | CLI_JSON,
      0, cli_run},
     {"bench", "", "measure prefill and decode speed", CONTEXT_GROUPS | CLI_BENCH | CLI_RUNS | CLI_SCHEMA | CLI_JSON, 0,
