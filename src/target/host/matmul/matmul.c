@@ -7,6 +7,7 @@
 #include "target/host/matmul/matmul.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "quant/quant.h"
 #include "target/host/host_rows.h"
@@ -14,7 +15,8 @@
 
 enum {
     WEIGHTS = 4,
-    FLOAT_ROWS = 4,          /* weight rows that are widened at a time */
+    FLOAT_ROWS = 16,         /* weight rows that are widened at a time */
+    AHEAD_ROWS = 4,          /* of what is widened: how far is read ahead */
     PIECE_BYTES = 96 * 1024, /* small enough to share evenly, large against the cost of taking one */
     PIECES_PER_THREAD = 4,
 };
@@ -28,6 +30,11 @@ typedef struct part {
     int integer, source;
 } part;
 
+/* What the weights of an op are multiplied as. */
+typedef struct uses {
+    int integers, floats;
+} uses;
+
 typedef struct work {
     const npu_host_call *call;
     const npu_mm_kernels *kernels;
@@ -37,9 +44,11 @@ typedef struct work {
     part parts[WEIGHTS];
     uint32_t n_parts;
     uint64_t n_pieces;
+    uses uses;
     /* in scratch */
     atomic_ullong *next;
     npu_mm_act *acts;
+    float *slices; /* x, when floats are multiplied with several rows */
     const float **x;
     float **y[WEIGHTS];
     uint8_t *own;
@@ -51,34 +60,47 @@ static int is_integer(uint32_t type, npu_mode mode) {
 
 /* Bytes of the shared parts of scratch, in the order of place(), and of one thread's. */
 typedef struct sizes {
-    uint64_t acts, pointers, own;
+    uint64_t acts, slices, pointers, own;
 } sizes;
 
-static sizes sizes_of(uint64_t rows, uint32_t k) {
+static uint64_t most(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static void use(uses *u, uint32_t type, npu_mode mode) {
+    *(is_integer(type, mode) ? &u->integers : &u->floats) = 1;
+}
+
+static sizes sizes_of(uint64_t rows, uint32_t k, uses u) {
     return (sizes){
-        .acts = npu_host_round(rows * (k / 32) * sizeof(npu_mm_act)),
+        .acts = u.integers ? npu_host_round(rows * (k / 32) * sizeof(npu_mm_act)) : 0,
+        .slices = u.floats && rows > 1 ? npu_host_round(rows * (k / 32 * 32) * sizeof(float)) : 0,
         .pointers = npu_host_round(rows * sizeof(float *)),
-        /* A row of any format is at most 4 k bytes; 32 of an integer format (34 bytes a block) need more than 4 floats.
-         */
-        .own = npu_host_round(NPU_MM_PANEL_BYTES + NPU_MM_STRIP * (uint64_t)(k / 32 + 1) * 34 + FLOAT_ROWS * 4ull * k),
+        /* A panel and rows of at most 34 bytes a block; or a row of floats, and what |floats| has of FLOAT_ROWS. */
+        .own = npu_host_round(most(NPU_MM_PANEL_BYTES + NPU_MM_STRIP * (uint64_t)(k / 32 + 1) * 34,
+                                   u.floats ? ((1 + FLOAT_ROWS) * (uint64_t)k + FLOAT_ROWS * 32) * sizeof(float) : 0)),
     };
 }
 
 uint64_t npu_host_mul_mat_scratch(const npu_op *op, const npu_tensor *tensors, npu_mode mode, unsigned nth) {
-    (void)mode;
     const npu_tensor *x = &tensors[op->src[0]];
-    sizes s = sizes_of(npu_tensor_rows(x), x->ne[0]);
-    return npu_host_round(sizeof(atomic_ullong)) + s.acts + (1 + WEIGHTS) * s.pointers + nth * s.own;
+    uses u = {0};
+    for (int i = 1; i <= WEIGHTS; i++)
+        if (op->src[i] != NPU_NO_TENSOR) use(&u, tensors[op->src[i]].type, mode);
+    sizes s = sizes_of(npu_tensor_rows(x), x->ne[0], u);
+    return npu_host_round(sizeof(atomic_ullong)) + s.acts + s.slices + (1 + WEIGHTS) * s.pointers + nth * s.own;
 }
 
 static void place(work *w) {
     const npu_host_call *call = w->call;
-    sizes s = sizes_of(w->rows, call->src[0].t.ne[0]);
+    sizes s = sizes_of(w->rows, call->src[0].t.ne[0], w->uses);
     uint8_t *p = call->scratch;
     w->next = (atomic_ullong *)p;
     p += npu_host_round(sizeof(atomic_ullong));
     w->acts = (npu_mm_act *)p;
     p += s.acts;
+    w->slices = (float *)p;
+    p += s.slices;
     w->x = (const float **)p;
     for (int i = 0; i < WEIGHTS; i++) w->y[i] = (float **)(p + (1 + (uint64_t)i) * s.pointers);
     w->own = p + (1 + WEIGHTS) * s.pointers + call->ith * s.own;
@@ -98,6 +120,7 @@ static void cut(work *w, const npu_host_call *call, int i) {
                                   (uint64_t)weight->t.ne[2] * weight->t.ne[3],
                                   is_integer(weight->t.type, call->mode),
                                   1 + i};
+    use(&w->uses, weight->t.type, call->mode);
     w->n_pieces += w->parts[w->n_parts].per_matrix * w->parts[w->n_parts].outer;
     w->n_parts++;
 }
@@ -110,16 +133,17 @@ static int pairs_rows(const work *w) {
 static void prepare(const work *w) {
     const npu_host_call *call = w->call;
     const npu_host_operand *x = &call->src[0];
+    const uint64_t in_slice = w->blocks * 32ull / w->kernels->slices;
     uint64_t from, to;
     npu_host_split(call, w->rows, &from, &to);
     for (uint64_t m = from; m < to; m++) {
         w->x[m] = (const float *)npu_host_row(x, m);
         for (uint32_t i = 0; i < w->n_parts; i++) w->y[i][m] = (float *)npu_host_row(w->parts[i].y, m);
+        if (w->uses.floats && w->rows > 1)
+            w->kernels->slice_row(w->x[m], x->t.ne[0], w->slices + m * in_slice, w->rows * in_slice);
     }
     if (call->ith == 0) atomic_store_explicit(w->next, 0, memory_order_relaxed);
-    int integers = 0;
-    for (uint32_t i = 0; i < w->n_parts; i++) integers |= w->parts[i].integer;
-    if (!integers) return;
+    if (!w->uses.integers) return;
     void (*convert)(const float *, npu_mm_act *, uint32_t) =
         w->many && w->many->convert ? w->many->convert : w->kernels->quantise;
     const uint64_t together = pairs_rows(w) ? 2 : 1;
@@ -170,37 +194,33 @@ static void integers(const work *w, const piece *p, const uint8_t *after) {
     (w->rows == 1 ? format->stream : format->panel)(&task, p->n0, p->n1, w->own);
 }
 
-/* Rows as floats: in place when they are, else widened into scratch. */
-static const float *widen(const work *w, const piece *p, const uint8_t *row, uint32_t count, uint64_t *stride) {
-    const npu_tensor *t = &p->part->w->t;
-    *stride = t->nb[1] / sizeof(float);
+/* A weight row as floats: in place when it is, else widened into |to|. */
+static const float *widened(const work *w, const npu_tensor *t, const uint8_t *row, float *to) {
     if (t->type == NPU_TYPE_F32 && t->nb[1] % sizeof(float) == 0) return (const float *)row;
     npu_dequant_fn *fn = t->type == NPU_TYPE_F16    ? w->kernels->widen_f16
                          : t->type == NPU_TYPE_BF16 ? w->kernels->widen_bf16
                                                     : npu_quant_of(t->type)->dequant;
-    float *to = (float *)w->own;
-    *stride = t->ne[0];
-    for (uint32_t i = 0; i < count; i++, row += t->nb[1]) {
-        const uint8_t *ahead = row + FLOAT_ROWS * t->nb[1];
-        for (uint64_t at = 0; at < t->nb[1]; at += 64) __builtin_prefetch(ahead + at, 0, 2);
-        fn(row, to + (uint64_t)i * t->ne[0], t->ne[0]);
-    }
+    const uint8_t *ahead = row + AHEAD_ROWS * t->nb[1];
+    for (uint64_t at = 0; at < t->nb[1]; at += 64) __builtin_prefetch(ahead + at, 0, 2);
+    fn(row, to, t->ne[0]);
     return to;
 }
 
-/* A piece of 16-bit floats against the only row of x. False: not done, there are more or no kernel for it. */
-static int narrow(const work *w, const piece *p) {
+/* A weight row with the only row of x. */
+static float dot_one(const work *w, const npu_tensor *t, const uint8_t *row) {
+    const npu_mm_kernels *k = w->kernels;
+    if (t->type == NPU_TYPE_F16 && k->dot_f16) return k->dot_f16(row, w->x[0], t->ne[0]);
+    if (t->type == NPU_TYPE_BF16 && k->dot_bf16) return k->dot_bf16(row, w->x[0], t->ne[0]);
+    return k->dot_f32(widened(w, t, row, (float *)w->own), w->x[0], t->ne[0]);
+}
+
+static void floats_one(const work *w, const piece *p) {
     const npu_tensor *t = &p->part->w->t;
-    float (*dot)(const uint8_t *, const float *, uint32_t) = t->type == NPU_TYPE_F16    ? w->kernels->dot_f16
-                                                             : t->type == NPU_TYPE_BF16 ? w->kernels->dot_bf16
-                                                                                        : NULL;
-    if (w->rows != 1 || !dot) return 0;
     const uint8_t *row = address(p);
     for (uint32_t n = p->n0; n < p->n1; n++, row += t->nb[1]) {
-        float y = dot(row, w->x[0], t->ne[0]);
+        float y = dot_one(w, t, row);
         w->y[p->index][0][n] = p->part->bias ? y + p->part->bias[n] : y;
     }
-    return 1;
 }
 
 /* A batched weight serves per2 x per3 neighbouring matrices of x. */
@@ -208,16 +228,26 @@ static void floats(const work *w, const piece *p) {
     const npu_tensor *t = &p->part->w->t, *x = &w->call->src[0].t;
     uint64_t per2 = x->ne[2] / t->ne[2], per3 = x->ne[3] / t->ne[3];
     uint64_t w2 = p->outer % t->ne[2], w3 = p->outer / t->ne[2];
-    const uint8_t *row = address(p);
-    for (uint32_t n = p->n0; n < p->n1; n += FLOAT_ROWS, row += FLOAT_ROWS * t->nb[1]) {
+    const uint64_t full = t->ne[0] / 32 * 32, in_slice = full / w->kernels->slices;
+    float *row = (float *)w->own, *rest = row + t->ne[0], *sliced = rest + FLOAT_ROWS * 32;
+    const uint8_t *from = address(p);
+    for (uint32_t n = p->n0; n < p->n1; n += FLOAT_ROWS) {
         uint32_t count = p->n1 - n < FLOAT_ROWS ? p->n1 - n : FLOAT_ROWS;
-        npu_mm_dot d = {.k = t->ne[0], .n_rows = count, .rows = x->ne[1], .first = n, .bias = p->part->bias};
-        d.w = widen(w, p, row, count, &d.stride);
+        npu_mm_dot d = {.w = sliced, .k = t->ne[0], .n_rows = count, .rows = x->ne[1], .first = n, .w_rest = rest};
+        d.bias = p->part->bias;
+        d.w_slice = FLOAT_ROWS * in_slice;
+        d.x_slice = w->rows * in_slice;
+        for (uint32_t i = 0; i < count; i++, from += t->nb[1]) {
+            const float *values = widened(w, t, from, row);
+            w->kernels->slice_row(values, t->ne[0], sliced + i * in_slice, d.w_slice);
+            memcpy(rest + i * 32ull, values + full, (t->ne[0] - full) * sizeof(float));
+        }
         for (uint64_t served = 0; served < per2 * per3; served++) {
             uint64_t matrix = (w3 * per3 + served / per2) * x->ne[2] + w2 * per2 + served % per2;
-            d.x = w->x + matrix * x->ne[1];
+            d.x = w->slices + matrix * x->ne[1] * in_slice;
+            d.x_rows = w->x + matrix * x->ne[1];
             d.y = w->y[p->index] + matrix * x->ne[1];
-            w->kernels->dot(&d);
+            w->kernels->dot_rows(&d);
         }
     }
 }
@@ -242,7 +272,9 @@ npu_status npu__mm_run(const npu_host_call *call, const npu_mm_kernels *kernels,
         more = piece_at(&w, atomic_fetch_add_explicit(w.next, 1, memory_order_relaxed), &next);
         if (now.part->integer) {
             integers(&w, &now, more ? address(&next) : address(&now));
-        } else if (!narrow(&w, &now)) {
+        } else if (w.rows == 1) {
+            floats_one(&w, &now);
+        } else {
             floats(&w, &now);
         }
         now = next;

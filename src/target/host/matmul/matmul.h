@@ -52,12 +52,14 @@ typedef struct npu_mm_format {
     npu_mm_rows_fn *panel;  /* any number, or more than one */
 } npu_mm_format;
 
-/* Float rows: y[m][n] = dot32(w row n, x row m), + bias[n], for |n_rows| weight rows. */
+/* Float rows: y[m][n] = dot32(w row n, x row m), + bias[n], for |n_rows| weight rows. Rows are in the order that
+ * |slice_row| gives them, which leaves out what |k| has beyond a multiple of 32. */
 typedef struct npu_mm_dot {
-    const float *w;
-    uint64_t stride; /* floats */
+    const float *w, *x;
+    uint64_t w_slice, x_slice; /* floats from one slice to the next */
     uint32_t k, n_rows, rows;
-    const float *const *x;
+    const float *w_rest;        /* [n_rows][32]: what is left out of w */
+    const float *const *x_rows; /* rows of x as they are */
     float *const *y;
     uint32_t first;    /* row 0 of |w| is result column |first| */
     const float *bias; /* of column 0; NULL = none */
@@ -74,10 +76,15 @@ typedef struct npu_mm_many {
 typedef struct npu_mm_kernels {
     void (*quantise)(const float *x, npu_mm_act *acts, uint32_t blocks);
     const npu_mm_format *formats; /* [NPU_TYPE_LIMIT] */
-    void (*dot)(const npu_mm_dot *dot);
+    /* Puts a row of |k| floats in the order that |dot_rows| reads: in |slices|, |slice| floats apart, in each of which
+     * a row has the same part of k / 32 * 32 floats, one row after the other. |to|: where its first slice goes. */
+    uint32_t slices;
+    void (*slice_row)(const float *row, uint32_t k, float *to, uint64_t slice);
+    void (*dot_rows)(const npu_mm_dot *dot);
     void (*widen_f16)(const void *src, float *dst, size_t n);
     void (*widen_bf16)(const void *src, float *dst, size_t n);
-    /* dot32 of a weight row with one row of x, with nothing widened in memory; NULL = not here. */
+    /* dot32 of a weight row with one row of x; of 16 bits with nothing widened in memory, NULL = not here. */
+    float (*dot_f32)(const float *w, const float *x, uint32_t k);
     float (*dot_f16)(const uint8_t *w, const float *x, uint32_t k);
     float (*dot_bf16)(const uint8_t *w, const float *x, uint32_t k);
     const npu_mm_many *many; /* NULL = |formats| serve any number of rows */

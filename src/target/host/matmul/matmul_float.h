@@ -28,20 +28,6 @@ NPU_INLINE void end_act(npu_mm_act *a, float amax, int32_t b0, int32_t b1) {
     a->n_high = -128 * b1;
 }
 
-NPU_INLINE void put_dot(const npu_mm_dot *dot, uint32_t n, uint32_t m, float y) {
-    uint32_t row = dot->first + n;
-    dot->y[m][row] = dot->bias ? y + dot->bias[row] : y;
-}
-
-/* The elements from |k| on, which do not fill the 32 lanes, then the lanes' tree. */
-NPU_INLINE void end_dot(const npu_mm_dot *dot, uint32_t n, uint32_t m, uint32_t k, float *lanes) {
-    const float *w = dot->w + n * dot->stride, *x = dot->x[m];
-    for (uint32_t i = k; i < dot->k; i++) lanes[i - k] = __builtin_fmaf(w[i], x[i], lanes[i - k]);
-    for (int h = 16; h; h /= 2)
-        for (int j = 0; j < h; j++) lanes[j] = lanes[j] + lanes[j + h];
-    put_dot(dot, n, m, lanes[0]);
-}
-
 NPU_INLINE void widen_f16_rest(const uint8_t *p, float *dst, size_t i, size_t n) {
     for (; i < n; i++) dst[i] = npu_half_to_float((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
 }

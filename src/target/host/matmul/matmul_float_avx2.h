@@ -39,34 +39,4 @@ static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
     }
 }
 
-/* dot32 of one weight row with C rows of x: four vectors hold the 32 lanes. */
-NPU_INLINE void dot_tile(const npu_mm_dot *dot, uint32_t n, uint32_t m, int columns) {
-    __m256 acc[3][4];
-    const float *w = dot->w + n * dot->stride;
-    NPU_UNROLL
-    for (int i = 0; i < 4 * columns; i++) acc[i / 4][i % 4] = _mm256_setzero_ps();
-    uint32_t k = 0;
-    for (; k + 32 <= dot->k; k += 32) {
-        NPU_UNROLL
-        for (int i = 0; i < 4 * columns; i++) {
-            acc[i / 4][i % 4] =
-                _mm256_fmadd_ps(_mm256_loadu_ps(w + k + 8 * (i % 4)),
-                                _mm256_loadu_ps(dot->x[m + (uint32_t)i / 4] + k + 8 * (i % 4)), acc[i / 4][i % 4]);
-        }
-    }
-    for (int c = 0; c < columns; c++) {
-        float lanes[32];
-        for (int h = 0; h < 4; h++) _mm256_storeu_ps(lanes + 8 * h, acc[c][h]);
-        end_dot(dot, n, m + (uint32_t)c, k, lanes);
-    }
-}
-
-static void dot(const npu_mm_dot *d) {
-    for (uint32_t n = 0; n < d->n_rows; n++) {
-        uint32_t m = 0;
-        for (; m + 3 <= d->rows; m += 3) dot_tile(d, n, m, 3);
-        for (; m < d->rows; m++) dot_tile(d, n, m, 1);
-    }
-}
-
 #endif

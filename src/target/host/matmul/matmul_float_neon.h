@@ -35,33 +35,26 @@ static void quantise(const float *x, npu_mm_act *acts, uint32_t blocks) {
     }
 }
 
-/* dot32 of a weight row with C rows of x: eight vectors hold the 32 lanes. */
-NPU_INLINE void dot_tile(const npu_mm_dot *dot, uint32_t n, uint32_t m, int columns) {
-    float32x4_t acc[2][8];
-    const float *w = dot->w + n * dot->stride;
-    NPU_UNROLL
-    for (int i = 0; i < 8 * columns; i++) acc[i / 8][i % 8] = vdupq_n_f32(0);
-    uint32_t k = 0;
-    for (; k + 32 <= dot->k; k += 32) {
-        NPU_UNROLL
-        for (int i = 0; i < 8 * columns; i++) {
-            acc[i / 8][i % 8] = vfmaq_f32(acc[i / 8][i % 8], vld1q_f32(w + k + 4 * (i % 8)),
-                                          vld1q_f32(dot->x[m + (uint32_t)i / 8] + k + 4 * (i % 8)));
-        }
-    }
-    for (int c = 0; c < columns; c++) {
-        float lanes[32];
-        for (int h = 0; h < 8; h++) vst1q_f32(lanes + 4 * h, acc[c][h]);
-        end_dot(dot, n, m + (uint32_t)c, k, lanes);
-    }
+/* The tree of the 32 lanes. */
+NPU_INLINE float sum_lanes(const float *lanes) {
+    float32x4_t v[4];
+    for (int h = 0; h < 4; h++) v[h] = vaddq_f32(vld1q_f32(lanes + 4 * h), vld1q_f32(lanes + 16 + 4 * h));
+    float32x4_t v4 = vaddq_f32(vaddq_f32(v[0], v[2]), vaddq_f32(v[1], v[3]));
+    float32x2_t v2 = vadd_f32(vget_low_f32(v4), vget_high_f32(v4));
+    return vget_lane_f32(v2, 0) + vget_lane_f32(v2, 1);
 }
 
-static void dot(const npu_mm_dot *d) {
-    for (uint32_t n = 0; n < d->n_rows; n++) {
-        uint32_t m = 0;
-        for (; m + 2 <= d->rows; m += 2) dot_tile(d, n, m, 2);
-        for (; m < d->rows; m++) dot_tile(d, n, m, 1);
+static float dot_f32(const float *w, const float *x, uint32_t k) {
+    float32x4_t acc[8];
+    for (int h = 0; h < 8; h++) acc[h] = vdupq_n_f32(0);
+    for (; k >= 32; k -= 32, w += 32, x += 32) {
+        NPU_UNROLL
+        for (int h = 0; h < 8; h++) acc[h] = vfmaq_f32(acc[h], vld1q_f32(w + 4 * h), vld1q_f32(x + 4 * h));
     }
+    float lanes[32];
+    for (int h = 0; h < 8; h++) vst1q_f32(lanes + 4 * h, acc[h]);
+    for (uint32_t i = 0; i < k; i++) lanes[i] = __builtin_fmaf(w[i], x[i], lanes[i]);
+    return sum_lanes(lanes);
 }
 
 static void widen_f16(const void *src, float *dst, size_t n) {

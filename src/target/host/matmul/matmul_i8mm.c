@@ -8,12 +8,17 @@
 #include "target/host/matmul/matmul_formats.h"
 #include "target/host/matmul/matmul_float_neon.h"
 
+#include "target/host/matmul/matmul_dot.h"
+
 static const npu_mm_kernels kernels = {.quantise = quantise,
                                        .pair = pair,
                                        .formats = formats,
-                                       .dot = dot,
+                                       .slices = 32 / SLICE,
+                                       .slice_row = slice_row,
+                                       .dot_rows = dot_rows,
                                        .widen_f16 = widen_f16,
-                                       .widen_bf16 = widen_bf16};
+                                       .widen_bf16 = widen_bf16,
+                                       .dot_f32 = dot_f32};
 
 npu_status npu_host_mul_mat_i8mm(const npu_host_call *call, npu_error *err) {
     return npu__mm_run(call, &kernels, err);

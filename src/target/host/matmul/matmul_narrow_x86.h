@@ -1,6 +1,6 @@
-/* Weight rows of 16-bit floats, on both x86 vector widths: widened, and their dots with one row of floats, of which
- * four vectors hold the 32 lanes (numerics.md, section 4). Wider ones would not read memory any faster. Included by the
- * kernels' files. */
+/* Weight rows of floats on both x86 vector widths: those of 16 bits widened, and dots of all with one row of floats, of
+ * which four vectors hold the 32 lanes (numerics.md, section 4). Wider ones would not read memory any faster. Included
+ * by the kernels' files. */
 #ifndef NPU_MATMUL_NARROW_X86_H
 #define NPU_MATMUL_NARROW_X86_H
 
@@ -35,6 +35,34 @@ static void widen_bf16(const void *src, float *dst, size_t n) {
     widen(src, dst, n, 0);
 }
 
+/* The tree of the 32 lanes. */
+NPU_INLINE float sum_of(const __m256 *v) {
+    __m256 v8 = _mm256_add_ps(_mm256_add_ps(v[0], v[2]), _mm256_add_ps(v[1], v[3]));
+    __m128 v4 = _mm_add_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));
+    v4 = _mm_add_ps(v4, _mm_movehl_ps(v4, v4));
+    return _mm_cvtss_f32(_mm_add_ss(v4, _mm_movehdup_ps(v4)));
+}
+
+NPU_INLINE float sum_lanes(const float *lanes) {
+    __m256 v[4];
+    for (int h = 0; h < 4; h++) v[h] = _mm256_loadu_ps(lanes + 8 * h);
+    return sum_of(v);
+}
+
+static float dot_f32(const float *w, const float *x, uint32_t k) {
+    __m256 acc[4];
+    for (int h = 0; h < 4; h++) acc[h] = _mm256_setzero_ps();
+    for (; k >= 32; k -= 32, w += 32, x += 32) {
+        NPU_UNROLL
+        for (int h = 0; h < 4; h++)
+            acc[h] = _mm256_fmadd_ps(_mm256_loadu_ps(w + 8 * h), _mm256_loadu_ps(x + 8 * h), acc[h]);
+    }
+    float lanes[32];
+    for (int h = 0; h < 4; h++) _mm256_storeu_ps(lanes + 8 * h, acc[h]);
+    for (uint32_t i = 0; i < k; i++) lanes[i] = __builtin_fmaf(w[i], x[i], lanes[i]);
+    return sum_lanes(lanes);
+}
+
 NPU_INLINE float dot_narrow(const uint8_t *w, const float *x, uint32_t k, int is_f16) {
     __m256 acc[4];
     for (int h = 0; h < 4; h++) acc[h] = _mm256_setzero_ps();
@@ -51,10 +79,7 @@ NPU_INLINE float dot_narrow(const uint8_t *w, const float *x, uint32_t k, int is
         for (uint32_t i = 0; i < k; i++) lanes[i] = __builtin_fmaf(rest[i], x[i], lanes[i]);
         for (int h = 0; h < 4; h++) acc[h] = _mm256_loadu_ps(lanes + 8 * h);
     }
-    __m256 v8 = _mm256_add_ps(_mm256_add_ps(acc[0], acc[2]), _mm256_add_ps(acc[1], acc[3]));
-    __m128 v4 = _mm_add_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));
-    v4 = _mm_add_ps(v4, _mm_movehl_ps(v4, v4));
-    return _mm_cvtss_f32(_mm_add_ss(v4, _mm_movehdup_ps(v4)));
+    return sum_of(acc);
 }
 
 static float dot_f16(const uint8_t *w, const float *x, uint32_t k) {

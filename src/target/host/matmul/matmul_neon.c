@@ -8,7 +8,10 @@
 #include "target/host/matmul/matmul_formats.h"
 #include "target/host/matmul/matmul_float_neon.h"
 
-static const npu_mm_kernels kernels = {quantise, formats, dot, widen_f16, widen_bf16};
+#include "target/host/matmul/matmul_dot.h"
+
+static const npu_mm_kernels kernels = {quantise, formats,   32 / SLICE, slice_row,
+                                       dot_rows, widen_f16, widen_bf16, dot_f32};
 
 npu_status npu_host_mul_mat_neon(const npu_host_call *call, npu_error *err) {
     return npu__mm_run(call, &kernels, err);
