@@ -1,5 +1,7 @@
 /* The weight cache: whatever happens to the model, what a run gets is what packing its bytes as they are now gives. */
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "cache/cache_dir.h"
 #include "cache/cache_source.h"
@@ -17,6 +19,33 @@ static void second_run_reads(void **state) {
         assert_string_equal(p->log, "");
         drop_place(p);
     }
+}
+
+/* A test that is killed leaves its folder to the next one to remove; one that lives keeps it. */
+static void killed_tests_leave_nothing(void **state) {
+    (void)state;
+    int told[2];
+    char root[sizeof((place *)0)->root];
+    assert_int_equal(pipe(told), 0);
+    pid_t child = fork();
+    if (!child) {
+        place *p = make_place("/tmp");
+        (void)!write(told[1], p->root, sizeof p->root);
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(read(told[0], root, sizeof root), sizeof root);
+    place *beside = make_place("/tmp");
+    assert_int_equal(access(root, F_OK), 0);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    place *after = make_place("/tmp");
+    assert_int_equal(access(root, F_OK), -1);
+    assert_int_equal(access(beside->root, F_OK), 0);
+    drop_place(after);
+    drop_place(beside);
+    close(told[0]);
+    close(told[1]);
 }
 
 /* With its old time of modification, so that only the time of status change tells. */
@@ -241,6 +270,7 @@ static void models_are_hashed_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(second_run_reads),
+        cmocka_unit_test(killed_tests_leave_nothing),
         cmocka_unit_test(changed_models_are_packed_anew),
         cmocka_unit_test(writes_through_a_mapping_are_seen),
         cmocka_unit_test(models_that_change_in_use_are_not_kept),

@@ -3,6 +3,7 @@
 #ifndef NPU_TESTS_CACHE_PLACE_H
 #define NPU_TESTS_CACHE_PLACE_H
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -25,6 +27,7 @@ typedef struct place {
     char root[64], model[96], weights[96];
     const char *name; /* the model's path in the next runs; NULL: |model| */
     char log[2048];
+    int lock; /* of |root|, held while the process and its children live */
 } place;
 
 /* What one run is told, and what came of it. */
@@ -61,11 +64,49 @@ static inline void write_model(const place *p, uint8_t seed) {
     settle();
 }
 
+static inline int lock_folder(const char *path, int how) {
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX | how) == 0) return fd;
+    close(fd);
+    return -1;
+}
+
+static inline void remove_folder(const char *path) {
+    char command[256];
+    snprintf(command, sizeof command, "chmod -R u+w %s; rm -rf %s", path, path);
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+}
+
+#define PLACE_NAME "npu-cache-place-"
+
+/* What tests that were killed left: nobody holds its lock. Others' are passed over. */
+static inline void remove_leftovers(const char *folder) {
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        char path[64];
+        struct stat st;
+        if (strncmp(entry->d_name, PLACE_NAME, sizeof PLACE_NAME - 1) != 0) continue;
+        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path) continue;
+        if (lstat(path, &st) != 0 || st.st_uid != geteuid()) continue;
+        int fd = lock_folder(path, LOCK_NB);
+        if (fd < 0) continue;
+        remove_folder(path);
+        close(fd);
+    }
+    if (dir) closedir(dir);
+}
+
 static inline place *make_place(const char *folder) {
     place *p = calloc(1, sizeof *p);
+    struct stat st = {0};
     assert_non_null(p);
-    snprintf(p->root, sizeof p->root, "%s/npu-cache-test-XXXXXX", folder);
-    assert_non_null(mkdtemp(p->root));
+    remove_leftovers(folder);
+    do { /* another test may have taken it for a leftover before it was locked */
+        snprintf(p->root, sizeof p->root, "%s/" PLACE_NAME "XXXXXX", folder);
+        assert_non_null(mkdtemp(p->root));
+        p->lock = lock_folder(p->root, 0);
+    } while (p->lock < 0 || fstat(p->lock, &st) != 0 || !st.st_nlink);
     snprintf(p->model, sizeof p->model, "%s/model", p->root);
     snprintf(p->weights, sizeof p->weights, "%s/weights", p->root);
     write_model(p, 1);
@@ -73,9 +114,8 @@ static inline place *make_place(const char *folder) {
 }
 
 static inline void drop_place(place *p) {
-    char command[256];
-    snprintf(command, sizeof command, "chmod -R u+w %s; rm -rf %s", p->root, p->root);
-    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+    remove_folder(p->root);
+    close(p->lock);
     free(p);
 }
 
