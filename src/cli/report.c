@@ -169,16 +169,20 @@ npu_status cli_go_on(npu_error *err) {
 }
 
 void cli_progress(const cli_options *o, const char *what, size_t done, size_t all) {
-    static double told; /* when a line was last written; at first, when there was something to say */
+    static double told; /* when a line was last written; before, when the work began; 0: no work is under way */
     if (o->quiet) return;
     if (isatty(STDERR_FILENO)) {
         fputs("\r\033[K", stderr);
         if (done < all) fprintf(stderr, "%s %zu of %zu", what, done, all);
         return;
     }
+    if (done >= all) {
+        told = 0;
+        return;
+    }
     double now = cli_now();
     if (told == 0) told = now;
-    if (done >= all || now - told < SILENT_SECONDS) return;
+    if (now - told < SILENT_SECONDS) return;
     told = now;
     fprintf(stderr, "npu: %s %zu of %zu\n", what, done, all);
 }

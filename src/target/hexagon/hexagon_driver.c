@@ -187,9 +187,12 @@ static npu_status check_folder(const char *kernels_dir, bool emulated, npu_error
     return why ? npu_fail(err, NPU_REFUSED, "hexagon.kernels", "--kernels %s: %s", kernels_dir, why) : NPU_OK;
 }
 
-static npu_status check_emulated(const npu_target_params *params, const char *driver, bool emulated, npu_error *err) {
-    if (emulated || !params->emu || !*params->emu) return NPU_OK;
+static npu_status refuse_emu(const char *driver, npu_error *err) {
     return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu is for emulated drivers, not %s", driver);
+}
+
+static npu_status check_emulated(const npu_target_params *params, const char *driver, bool emulated, npu_error *err) {
+    return emulated || !params->emu || !*params->emu ? NPU_OK : refuse_emu(driver, err);
 }
 
 npu_status npu_hex_driver_check(const npu_target_params *params, const char *kernels_dir, npu_error *err) {
@@ -239,8 +242,7 @@ npu_status npu_hex_describe_emu(const npu_target_params *params, const char **te
     size_t i;
     *text = NULL;
     NPU_TRY(find_driver(name, &i, err));
-    if (!drivers[i].emulated)
-        return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu is for emulated drivers, not %s", name);
+    if (!drivers[i].emulated) return refuse_emu(name, err);
     NPU_TRY(open_emulated(name, &d, err));
     *(void **)&describe = dlsym(d.library, "npu_emu_describe");
     if (!describe)
