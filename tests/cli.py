@@ -257,7 +257,7 @@ def texts_of_models(path, trace):
             expect(3, "run", "--raw", "-m", path, "-p", "x", says=key)
     # What does not fit is cut between characters, wherever the cut falls; 32 bytes keep the tensors' places.
     for lead in range(4):
-        with_text("general.name", lambda text: text + b"a" * lead + "\N{grinning face}".encode() * 39 + b"a" * (4 - lead))
+        with_text("general.name", lambda text, lead=lead: text + b"a" * lead + "\N{grinning face}".encode() * 39 + b"a" * (4 - lead))
         expect(0, "plan", "-m", path, "-o", f"{path}.json")
         plan = json.loads(pathlib.Path(f"{path}.json").read_text())
         assert "\ufffd" not in plan["model"]["name"] and plan["model"]["name"].endswith("..."), plan["model"]

@@ -13,6 +13,12 @@ from cli_expect import MODEL
 from npu_test import NPU
 
 
+def told(words, env):
+    done = subprocess.run([NPU, *words], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    return done.stderr.splitlines()
+
+
 def main():
     fast = {**os.environ, "LD_PRELOAD": sys.argv[1]}
     with tempfile.TemporaryDirectory() as d:
@@ -23,13 +29,9 @@ def main():
         if "hexagon" in sys.argv[2:]:
             long.append(("format", ["bench", "--repack", "-r", "1"]))
         for what, words in long:
-            def told(*more, env):
-                done = subprocess.run([NPU, *words, *more], env=env, capture_output=True, text=True)
-                assert done.returncode == 0, done
-                return done.stderr.splitlines()
-            lines = told(env=fast)
+            lines = told(words, fast)
             assert lines and all(re.fullmatch(rf"npu: {what} [0-9]+ of [0-9]+", line) for line in lines), lines
-            assert told("--quiet", env=fast) == told(env=os.environ) == [], words
+            assert told([*words, "--quiet"], fast) == told(words, os.environ) == [], words
 
 
 if __name__ == "__main__":
