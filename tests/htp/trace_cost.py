@@ -1,7 +1,9 @@
 """What tracing costs when it is off: packets of a batch, counted by qemu-hexagon, of the NPU program as it is and of one
-compiled without the places that could trace. Under 0.5 %."""
+compiled without the places that could trace. Under 0.5 %. Which thread takes what varies on a busy machine and with it
+the count, by as much: each program runs RUNS times, in turn, and the median counts."""
 import glob
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -11,6 +13,7 @@ from npu_test import SOURCE, need, not_available
 FLAGS = ["-target", "hexagon-linux-musl", "-mcpu=hexagonv73+hvx+hvx_length128b+hvxv73", "-std=gnu11", "-O2", "-D_GNU_SOURCE",
          "-DHTP_BUILD_QEMU", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Werror", f"-I{SOURCE}"]
 LIMIT = 0.005
+RUNS = 7
 
 
 def main():
@@ -25,7 +28,7 @@ def main():
     traced = [f for f in files if "HTP_TRACED" in pathlib.Path(f).read_text()]
     assert len(traced) >= 4, traced
     same = [f for f in files if f not in traced] + [str(SOURCE / "tests/hexagon/loopback_npu.c")]
-    counts = {}
+    programs = {}
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
 
@@ -38,13 +41,17 @@ def main():
 
         common = objects([*same, str(SOURCE / "tests/htp/trace_cost_run.c")], "same")
         for kind, flags in (("with", []), ("without", ["-DHTP_NO_TRACE"])):
-            program = folder / kind
-            subprocess.run([*cc, "-static", *common, *objects(traced, kind, *flags), "-o", program], check=True)
-            done = subprocess.run([qemu, "-cpu", "v73", program], capture_output=True, text=True)
+            programs[kind] = folder / kind
+            subprocess.run([*cc, "-static", *common, *objects(traced, kind, *flags), "-o", programs[kind]], check=True)
+        counts = {kind: [] for kind in programs}
+        for kind in list(programs) * RUNS:
+            done = subprocess.run([qemu, "-cpu", "v73", programs[kind]], capture_output=True, text=True)
             assert done.returncode == 0, done
-            counts[kind] = int(done.stdout)
-    more = counts["with"] / counts["without"] - 1
-    print(f"{counts['with']} packets with the places that could trace, {counts['without']} without: {100 * more:+.3f} %")
+            counts[kind].append(int(done.stdout))
+    print(counts)
+    traced, plain = (statistics.median(counts[kind]) for kind in ("with", "without"))
+    more = traced / plain - 1
+    print(f"{traced} packets with the places that could trace, {plain} without: {100 * more:+.3f} %")
     assert more < LIMIT
 
 
