@@ -164,6 +164,10 @@ const char *cli_option_name(int option) {
     return options[option].name;
 }
 
+static bool is_printable(char c) {
+    return c >= ' ' && c <= '~';
+}
+
 /* In single quotes where a shell would make something of it, and by number where a terminal would. */
 static void print_word(const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
@@ -172,13 +176,15 @@ static void print_word(const char *word) {
         printf(" %s", word);
         return;
     }
-    for (const char *at = word; *at && !coded; at++) coded = (unsigned char)*at < ' ' || (unsigned char)*at > '~';
+    for (const char *at = word; *at; at++) coded |= !is_printable(*at);
     fputs(coded ? " $'" : " '", stdout);
-    for (; *word; word++)
-        if (coded && (*word == '\'' || *word == '\\' || (unsigned char)*word < ' ' || (unsigned char)*word > '~'))
+    for (; *word; word++) {
+        if (coded && (*word == '\'' || *word == '\\' || !is_printable(*word))) {
             printf("\\%03o", (unsigned)(unsigned char)*word);
-        else
+        } else {
             fputs(*word == '\'' ? "'\\''" : (char[]){*word, 0}, stdout);
+        }
+    }
     putchar('\'');
 }
 

@@ -5,6 +5,7 @@
 #define NPU_MATMUL_NARROW_X86_H
 
 #include <immintrin.h>
+#include <string.h>
 
 #include "target/host/matmul/matmul_float.h"
 
@@ -49,32 +50,27 @@ NPU_INLINE float sum_lanes(const float *lanes) {
     return sum_of(v);
 }
 
-static float dot_f32(const float *w, const float *x, uint32_t k) {
+/* |type|: of |w|, a constant where it is called. */
+NPU_INLINE float dot_of(const uint8_t *w, const float *x, uint32_t k, uint32_t type) {
+    const int is_f32 = type == NPU_TYPE_F32, is_f16 = type == NPU_TYPE_F16, bytes = is_f32 ? 4 : 2;
     __m256 acc[4];
     for (int h = 0; h < 4; h++) acc[h] = _mm256_setzero_ps();
-    for (; k >= 32; k -= 32, w += 32, x += 32) {
-        NPU_UNROLL
-        for (int h = 0; h < 4; h++)
-            acc[h] = _mm256_fmadd_ps(_mm256_loadu_ps(w + 8 * h), _mm256_loadu_ps(x + 8 * h), acc[h]);
-    }
-    float lanes[32];
-    for (int h = 0; h < 4; h++) _mm256_storeu_ps(lanes + 8 * h, acc[h]);
-    for (uint32_t i = 0; i < k; i++) lanes[i] = __builtin_fmaf(w[i], x[i], lanes[i]);
-    return sum_lanes(lanes);
-}
-
-NPU_INLINE float dot_narrow(const uint8_t *w, const float *x, uint32_t k, int is_f16) {
-    __m256 acc[4];
-    for (int h = 0; h < 4; h++) acc[h] = _mm256_setzero_ps();
-    for (; k >= 32; k -= 32, w += 64, x += 32) {
+    for (; k >= 32; k -= 32, w += 32 * bytes, x += 32) {
         __builtin_prefetch(w + 2048, 0, 3);
         NPU_UNROLL
-        for (int h = 0; h < 4; h++)
-            acc[h] = _mm256_fmadd_ps(load_narrow(w + 16 * h, is_f16), _mm256_loadu_ps(x + 8 * h), acc[h]);
+        for (int h = 0; h < 4; h++) {
+            const uint8_t *at = w + 8 * bytes * h;
+            __m256 values = is_f32 ? _mm256_loadu_ps((const float *)at) : load_narrow(at, is_f16);
+            acc[h] = _mm256_fmadd_ps(values, _mm256_loadu_ps(x + 8 * h), acc[h]);
+        }
     }
     if (k) {
         float lanes[32], rest[32];
-        widen_rest(w, rest, 0, k, is_f16);
+        if (is_f32) {
+            memcpy(rest, w, k * sizeof *rest);
+        } else {
+            widen_rest(w, rest, 0, k, is_f16);
+        }
         for (int h = 0; h < 4; h++) _mm256_storeu_ps(lanes + 8 * h, acc[h]);
         for (uint32_t i = 0; i < k; i++) lanes[i] = __builtin_fmaf(rest[i], x[i], lanes[i]);
         for (int h = 0; h < 4; h++) acc[h] = _mm256_loadu_ps(lanes + 8 * h);
@@ -82,12 +78,16 @@ NPU_INLINE float dot_narrow(const uint8_t *w, const float *x, uint32_t k, int is
     return sum_of(acc);
 }
 
+static float dot_f32(const float *w, const float *x, uint32_t k) {
+    return dot_of((const uint8_t *)w, x, k, NPU_TYPE_F32);
+}
+
 static float dot_f16(const uint8_t *w, const float *x, uint32_t k) {
-    return dot_narrow(w, x, k, 1);
+    return dot_of(w, x, k, NPU_TYPE_F16);
 }
 
 static float dot_bf16(const uint8_t *w, const float *x, uint32_t k) {
-    return dot_narrow(w, x, k, 0);
+    return dot_of(w, x, k, NPU_TYPE_BF16);
 }
 
 #endif

@@ -162,21 +162,6 @@ static inline void visible(const attn_row *r, uint32_t key, uint32_t count, uint
         break;                       \
     }
 
-/* How many rows from |row| on, at most up to before |end|, take the same values of a block, those of the keys from ..
- * to - 1; 0 when |row| takes none. */
-static inline uint32_t rows_together(const attn_tile *t, uint32_t row, uint32_t end, uint32_t block, uint32_t *from,
-                                     uint32_t *to) {
-    visible(&t->rows[row], block, BLOCK, from, to);
-    if (t->keep[row] < 0 || *from >= *to) return 0;
-    uint32_t n = 1;
-    for (; row + n < end && !(t->keep[row + n] < 0); n++) {
-        uint32_t next_from, next_to;
-        visible(&t->rows[row + n], block, BLOCK, &next_from, &next_to);
-        if (next_from != *from || next_to != *to) break;
-    }
-    return n;
-}
-
 /* exp of |n| vectors of numbers that are not above 0, or NaN: what vf_exp gives, without its care for large ones. What
  * is below NPU_EXP_MIN gives anything on the way and 0 in the end. 127, the exponent's offset, is in what rounds: no x
  * in range makes x * NPU_LOG2E end in .5, so that it does not matter whether the number that it rounds to is even. Each

@@ -277,6 +277,21 @@ NPU_INLINE void add_rows_of(const attn_tile *t, const attn_values *v, attn_ask *
 #undef ADD
 }
 
+/* How many rows from |row| on, at most up to before |end|, take the same values of a block, those of the keys from ..
+ * to - 1; 0 when |row| takes none. */
+static inline uint32_t rows_together(const attn_tile *t, uint32_t row, uint32_t end, uint32_t block, uint32_t *from,
+                                     uint32_t *to) {
+    visible(&t->rows[row], block, BLOCK, from, to);
+    if (t->keep[row] < 0 || *from >= *to) return 0;
+    uint32_t n = 1;
+    for (; row + n < end && !(t->keep[row + n] < 0); n++) {
+        uint32_t next_from, next_to;
+        visible(&t->rows[row + n], block, BLOCK, &next_from, &next_to);
+        if (next_from != *from || next_to != *to) break;
+    }
+    return n;
+}
+
 /* Rows |row| to before |end_row|, of one head; those that see the same keys of the block are taken together, up to
  * VALUE_ROWS of them. */
 static void take_values(const attn_tile *t, uint32_t row, uint32_t end_row, uint32_t block, attn_values *v,
