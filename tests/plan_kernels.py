@@ -165,9 +165,9 @@ def launches(here):
 
 
 def gates(b):
-    """The gates of a gemv-class device: roles by phase, every launch once."""
+    """The gates of a gemv-class device: roles by phase, every launch once. One run, of which no time is judged."""
     here = b.tmp / "gate"
-    run_npu("gate", "record", "-m", MODEL, "--ctx", "128", *DEVICE, "--kernels", b.kernels, "-o", here, "-q")
+    run_npu("gate", "record", "-m", MODEL, "--ctx", "128", *DEVICE, "--kernels", b.kernels, "-o", here, "-q", "-r", "1")
     run_npu("gate", "check", here)
     rows = json.loads((here / "gate.json").read_text())["profile"]["rows"]
     device = [r for r in rows if r["owner"] == "xdna"]
