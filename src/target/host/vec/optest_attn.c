@@ -1,53 +1,90 @@
 /* Attention of the rows of one sequence on every variant of this machine against the reference, bit by bit (NaN as a
  * class), where random numbers seldom lead: blocks of keys whose scores are all -Inf and whose values are NaN, which
  * nothing may touch, scores that are +Inf and NaN, sequences that end and windows that begin anywhere in a block, rows
- * and heads that fill no group, several chunks, one thread and three.
+ * and heads that fill no group, few rows and many, several chunks, keys and values of any type that a cache has, one
+ * thread and three. A span lies between other cells, rows between gaps: what is there is NaN and may be neither used
+ * nor written.
  *
  * Usage: optest_attn [seed]
  */
 #include "base/cpu.h"
+#include "quant/quant.h"
 #include "support/optest.h"
 #include "target/host/host_op.h"
 #include "wire/format.h"
 #include "wire/math.h"
 
-enum { BLOCK = 32, CASES = 60, THREADS = 3 };
+enum {
+    BLOCK = 32,
+    CASES = 80,
+    THREADS = 3,
+    FIRST_MAX = 5,
+    GAP = 32,
+    NOT_A_NUMBER = 0xFF /* every byte, in any type */
+};
+
+static const uint32_t cache_types[] = {NPU_TYPE_F32, NPU_TYPE_F16, NPU_TYPE_BF16, NPU_TYPE_Q8_0};
 
 typedef struct sizes {
-    uint32_t d, kv_heads, heads, rows, keys, window;
+    uint32_t type[3]; /* of keys [1] and of values [2] */
+    uint32_t d, kv_heads, heads, rows, keys, window, first;
 } sizes;
 
 static sizes random_sizes(void) {
-    static const uint32_t dims[] = {8, 24, 33, 64, 96};
-    sizes s = {.d = dims[optest_random() % 5], .kv_heads = 1 + optest_random() % 2, .rows = 1 + optest_random() % 90};
+    static const uint32_t dims[] = {8, 24, 33, 40, 32, 64, 96, 128}, whole_blocks = 4;
+    sizes s = {.kv_heads = 1 + optest_random() % 3, .first = optest_random() % (FIRST_MAX + 1)};
+    for (int i = 1; i <= 2; i++) s.type[i] = cache_types[optest_random() % 4];
+    if (optest_random() % 2) s.type[2] = s.type[1]; /* as in a model */
+    s.d = dims[s.type[1] == NPU_TYPE_Q8_0 || s.type[2] == NPU_TYPE_Q8_0 ? whole_blocks + optest_random() % 4
+                                                                        : optest_random() % 8];
+    s.rows = 1 + optest_random() % (optest_random() % 2 ? 3 : 90);
     s.heads = s.kv_heads * (1 + optest_random() % 4);
     s.keys = s.rows + optest_random() % (optest_random() % 3 ? 300 : 2200);
     if (optest_random() % 3 == 0) s.window = 1 + optest_random() % s.keys;
     return s;
 }
 
-static npu_host_operand operand(uint32_t type, uint32_t ne0, uint32_t ne1, uint32_t ne2) {
-    uint64_t row = (uint64_t)ne0 * 4;
-    npu_host_operand o = {
-        .t = {.type = (uint8_t)type, .ne = {ne0, ne1, ne2, 1}, .nb = {4, row, row * ne1, row * ne1 * ne2}}};
-    o.data = optest_memory(o.t.nb[3], OPTEST_POISON);
-    for (uint64_t i = 0; type == NPU_TYPE_F32 && i < o.t.nb[3] / 4; i++) ((float *)(void *)o.data)[i] = optest_float();
+/* Without numbers; rows have |gap| bytes behind them, and so have those of all |ne1|. */
+static npu_host_operand operand(uint32_t type, uint32_t ne0, uint32_t ne1, uint32_t ne2, uint32_t gap) {
+    const npu_format *f = npu_format_of(type);
+    uint64_t unit = f ? f->block_bytes : sizeof(int32_t), row = (f ? npu_format_row_bytes(f, ne0) : ne0 * unit) + gap;
+    npu_host_operand o = {.t = {.type = (uint8_t)type, .ne = {ne0, ne1, ne2, 1}, .nb = {unit, row, row * ne1 + gap}}};
+    o.t.nb[3] = o.t.nb[2] * ne2;
+    o.data = optest_memory(o.t.nb[3], NOT_A_NUMBER);
     return o;
 }
 
-/* The first number of a key alone decides where it is infinite: that of queries is above 0. */
-static void make_strange(const sizes *s, const npu_host_operand *q, const npu_host_operand *k,
-                         const npu_host_operand *v) {
-    for (uint64_t i = 0; i < (uint64_t)s->rows * s->heads; i++) *(float *)(void *)(q->data + i * q->t.nb[1]) = 0.5f;
-    for (uint64_t block = 0; block < s->keys; block += BLOCK) {
-        uint32_t kind = optest_random() % 40;
-        if (kind > 12) continue;
-        float odd = kind == 12 ? NPU_F32_NAN : kind == 11 ? NPU_F32_INF : -NPU_F32_INF;
-        uint64_t first = block * s->kv_heads, last = (block + BLOCK < s->keys ? block + BLOCK : s->keys) * s->kv_heads;
-        if (kind > 10) first = last - 1; /* one key */
-        for (uint64_t i = first; i < last; i++) {
-            *(float *)(void *)(k->data + i * k->t.nb[1]) = odd;
-            *(float *)(void *)(v->data + i * v->t.nb[1]) = NPU_F32_NAN;
+static uint8_t *row_of(const npu_host_operand *o, uint64_t i1, uint64_t i2) {
+    return o->data + i1 * o->t.nb[1] + i2 * o->t.nb[2];
+}
+
+/* The first number of a key alone decides where a score is infinite: that of queries is so large that the key's need
+ * not be infinite, which it cannot be in blocks of codes. */
+static void random_queries(const sizes *s, const npu_host_operand *q) {
+    for (uint64_t i = 0; i < (uint64_t)s->rows * s->heads; i++) {
+        float *to = (float *)(void *)row_of(q, i % s->heads, i / s->heads);
+        for (uint32_t k = 0; k < s->d; k++) to[k] = k ? optest_float() : 0x1p110f;
+    }
+}
+
+static void random_row(const npu_host_operand *o, uint64_t kv_head, uint64_t cell, float first, bool fixed) {
+    float values[128];
+    for (uint32_t i = 0; i < o->t.ne[0]; i++) values[i] = optest_float();
+    if (fixed) values[0] = first;
+    npu_quant_of(o->t.type)->quant(values, row_of(o, kv_head, cell), o->t.ne[0]);
+}
+
+/* Keys and values of the span, some blocks strange; what is beside it stays NaN. */
+static void random_cells(const sizes *s, const npu_host_operand *k, const npu_host_operand *v) {
+    for (uint32_t block = 0; block < s->keys; block += BLOCK) {
+        uint32_t kind = optest_random() % 40, last = block + BLOCK < s->keys ? block + BLOCK : s->keys;
+        float odd = kind == 12 ? NPU_F32_NAN : kind == 11 ? 0x1p20f : -0x1p20f;
+        for (uint32_t j = block; j < last; j++) {
+            for (uint32_t h = 0; h < s->kv_heads; h++) {
+                bool strange = kind < 11 || (kind < 13 && j == last - 1 && h == s->kv_heads - 1);
+                random_row(k, h, s->first + j, strange ? odd : 0, true);
+                random_row(v, h, s->first + j, NPU_F32_NAN, strange);
+            }
         }
     }
 }
@@ -67,27 +104,38 @@ static void run_thread(void *context, unsigned ith, unsigned nth) {
     j->status[ith] = j->variant->run(&call, &err);
 }
 
+/* Results between guards and gaps, all of which must stay. */
 static npu_host_operand run(const npu_host_variant *v, npu_host_call call, npu_pool *pool) {
+    const npu_tensor *q = &call.src[0].t;
+    npu_host_operand y = operand(NPU_TYPE_F32, q->ne[0], q->ne[1], q->ne[2], GAP);
+    free(y.data);
+    y.data = optest_guarded(y.t.nb[3], OPTEST_POISON);
     npu_tensor tensors[5];
     for (int i = 0; i < 4; i++) tensors[i] = call.src[i].t;
-    call.dst[0] = operand(NPU_TYPE_F32, call.src[0].t.ne[0], call.src[0].t.ne[1], call.src[0].t.ne[2]);
-    tensors[4] = call.dst[0].t;
+    tensors[4] = y.t;
+    call.dst[0] = y;
     call.pool = pool;
     call.scratch_bytes = v->scratch ? v->scratch(call.op, tensors, call.mode, npu_pool_threads(pool)) : 0;
-    call.scratch = optest_guarded(call.scratch_bytes, 0xFF);
+    call.scratch = optest_guarded(call.scratch_bytes, NOT_A_NUMBER);
     job j = {.variant = v, .call = call};
     npu_pool_run(pool, run_thread, &j);
     for (unsigned i = 0; i < npu_pool_threads(pool); i++) optest_check(j.status[i] == NPU_OK, "%s refuses", v->name);
     optest_check(optest_guards_hold(call.scratch, call.scratch_bytes), "%s: writes beside its scratch", v->name);
+    optest_check(optest_guards_hold(y.data, y.t.nb[3]), "%s: writes beside its results", v->name);
     optest_free(call.scratch);
-    return call.dst[0];
+    return y;
 }
 
-static uint64_t differences(const npu_host_operand *a, const npu_host_operand *b) {
-    const float *x = (const float *)(const void *)a->data, *y = (const float *)(const void *)b->data;
-    uint64_t n = 0;
-    for (uint64_t i = 0; i < a->t.nb[3] / 4; i++)
-        n += npu_float_bits(x[i]) != npu_float_bits(y[i]) && !(x[i] != x[i] && y[i] != y[i]);
+/* Numbers that are not the same, and bytes between rows that were written. */
+static uint64_t differences(const npu_host_operand *good, const npu_host_operand *y) {
+    uint64_t n = 0, words = good->t.nb[1] / sizeof(float);
+    for (uint64_t i = 0; i < good->t.nb[3] / sizeof(float); i++) {
+        float a, b;
+        memcpy(&a, good->data + i * sizeof a, sizeof a);
+        memcpy(&b, y->data + i * sizeof b, sizeof b);
+        bool number = i % (good->t.nb[2] / sizeof(float)) % words < good->t.ne[0];
+        n += npu_float_bits(a) != npu_float_bits(b) && !(number && a != a && b != b);
+    }
     return n;
 }
 
@@ -99,13 +147,14 @@ static void one_case(npu_pool *const *pools) {
     for (uint16_t i = 0; i < 4; i++) op.src[i] = i;
     op.dst[0] = 4;
     npu_host_call call = {.op = &op, .mode = NPU_MODE_DEFAULT};
-    call.src[0] = operand(NPU_TYPE_F32, s.d, s.heads, s.rows);
-    call.src[1] = operand(NPU_TYPE_F32, s.d, s.kv_heads, s.keys);
-    call.src[2] = operand(NPU_TYPE_F32, s.d, s.kv_heads, s.keys);
-    call.src[3] = operand(NPU_TYPE_I32, 2, s.rows, 1);
-    make_strange(&s, &call.src[0], &call.src[1], &call.src[2]);
+    call.src[0] = operand(NPU_TYPE_F32, s.d, s.heads, s.rows, GAP);
+    for (int i = 1; i <= 2; i++)
+        call.src[i] = operand(s.type[i], s.d, s.kv_heads, s.first + s.keys + 1, optest_random() % 2 ? GAP : 0);
+    call.src[3] = operand(NPU_TYPE_I32, 2, s.rows, 1, 0);
+    random_queries(&s, &call.src[0]);
+    random_cells(&s, &call.src[1], &call.src[2]);
     for (uint32_t m = 0; m < s.rows; m++)
-        memcpy(call.src[3].data + m * 8, (int32_t[]){0, (int32_t)(s.keys - s.rows + 1 + m)}, 8);
+        memcpy(row_of(&call.src[3], m, 0), (int32_t[]){(int32_t)s.first, (int32_t)(s.keys - s.rows + 1 + m)}, 8);
     const npu_host_variant *ref = npu_host_variants(NPU_OP_FLASH_ATTN);
     while (ref->name && ref->features) ref++;
     npu_host_operand good = run(ref, call, pools[0]);
@@ -114,13 +163,13 @@ static void one_case(npu_pool *const *pools) {
         for (int p = 0; p < 2; p++) {
             npu_host_operand y = run(v, call, pools[p]);
             uint64_t n = differences(&good, &y);
-            optest_check(n == 0, "%s, %u threads: d %u, %u/%u heads, %u rows, %u keys, window %u: %llu differ", v->name,
-                         npu_pool_threads(pools[p]), s.d, s.heads, s.kv_heads, s.rows, s.keys, s.window,
-                         (unsigned long long)n);
-            free(y.data);
+            optest_check(n == 0, "%s, %u threads: %s, %s, d %u, %u/%u heads, %u rows, %u keys, window %u: %llu differ",
+                         v->name, npu_pool_threads(pools[p]), npu_format_name(s.type[1]), npu_format_name(s.type[2]),
+                         s.d, s.heads, s.kv_heads, s.rows, s.keys, s.window, (unsigned long long)n);
+            optest_free(y.data);
         }
     }
-    free(good.data);
+    optest_free(good.data);
     for (int i = 0; i < 4; i++) free(call.src[i].data);
 }
 
