@@ -1,6 +1,7 @@
 /* See peak.h: AVX2 with FMA. */
 #include <immintrin.h>
 
+#include "base/peak/held.h"
 #include "base/peak/peak.h"
 
 uint64_t npu_peak_f32_avx2(uint64_t rounds) {
@@ -16,8 +17,8 @@ uint64_t npu_peak_int8_avx2(uint64_t rounds) {
     volatile char value = 3;
     __m256i sum[NPU_PEAK_SUMS], a = _mm256_set1_epi8(value);
     /* the operand depends on the sum, or the product would be computed once for all */
-    NPU_PEAK_LOOP(sum, rounds, _mm256_set1_epi16((short)i), _mm256_add_epi16(sum[i], _mm256_maddubs_epi16(a, sum[i])),
-                  _mm256_add_epi16);
+    NPU_PEAK_LOOP(sum, rounds, _mm256_set1_epi16((short)i),
+                  npu_peak_held(_mm256_add_epi16(sum[i], _mm256_maddubs_epi16(a, sum[i]))), _mm256_add_epi16);
     return (uint64_t)_mm256_movemask_epi8(sum[0]);
 }
 
