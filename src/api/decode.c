@@ -17,7 +17,8 @@ typedef struct decoding {
     bool single_step;
 } decoding;
 
-static npu_status check_rows(npu_context *c, const npu_row *rows, uint32_t n, npu_error *err) {
+/* Reserves the rows' places, which are the caller's to give back. */
+static npu_status reserve_rows(npu_context *c, const npu_row *rows, uint32_t n, npu_error *err) {
     npu_state *s = &c->instance.state;
     for (uint32_t i = 0; i < n; i++) {
         if (rows[i].seq >= s->n_seq)
@@ -28,8 +29,12 @@ static npu_status check_rows(npu_context *c, const npu_row *rows, uint32_t n, np
                             rows[i].token, c->model->h.n_vocab);
         npu_state_reserve(s, rows[i].seq);
     }
-    npu_status status = npu_state_check_room(s, err);
-    npu_state_rollback(s);
+    return npu_state_check_room(s, err);
+}
+
+static npu_status check_rows(npu_context *c, const npu_row *rows, uint32_t n, npu_error *err) {
+    npu_status status = reserve_rows(c, rows, n, err);
+    npu_state_rollback(&c->instance.state);
     return status;
 }
 
@@ -154,6 +159,7 @@ void npu_context_decode_progress(npu_context *c, npu_decode_progress_fn *fn, voi
 
 npu_status npu_decode(npu_context *c, const npu_row *rows, uint32_t n, npu_error *err) {
     uint32_t wanted = 0;
+    c->n_logits = 0;
     for (uint32_t i = 0; i < n; i++) wanted += rows[i].logits;
     if (wanted > c->max_logits)
         return npu_fail(err, NPU_REFUSED, "decode.too_many_logits", "%u rows ask for logits: at most %u at once",

@@ -59,16 +59,18 @@ npu_status npu_context_estimate(npu_model *m, const npu_context_params *params, 
     const npu_target_ops *target;
     npu_caps caps = {0};
     npu_instance instance;
+    *out = (npu_memory){0};
     NPU_TRY(npu__api_caps(&p, NULL, &target, &caps, err));
     NPU_TRY(npu__api_instance(m, &p, &caps, &instance, err));
-    *out = npu__api_memory(m, &instance);
+    npu_memory need = npu__api_memory(m, &instance);
     npu_status status = NPU_OK;
     if (target && target->design) {
         npu_plan *plan = NULL;
         status = npu__api_derive(m, &p, &instance, target, &caps, &plan, err);
-        if (status == NPU_OK) out->device_bytes = npu__api_device_bytes(plan);
+        if (status == NPU_OK) need.device_bytes = npu__api_device_bytes(plan);
         npu_plan_free(plan);
     }
+    if (status == NPU_OK) *out = need;
     npu_instance_free(&instance);
     return status;
 }

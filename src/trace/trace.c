@@ -12,14 +12,14 @@
 #include "base/status.h"
 #include "trace/perfetto.h"
 
-enum { DEPTH = 16, PATH = 4096 };
+enum { DEPTH = 16 };
 
 struct npu_trace {
     npu_packets out; /* its file is memory until it is started; NULL after its end */
     char *kept;      /* that memory */
     size_t kept_bytes;
     bool started;
-    char path[PATH];
+    char *path;
     npu_perfetto_sequence **sequences; /* by the number of their track, NULL of groups */
     uint32_t numbers;                  /* of groups and tracks */
     uint64_t spans, dropped;
@@ -45,15 +45,13 @@ static void write_event(npu_trace *t, npu_perfetto_type type, uint64_t ns, uint3
 
 npu_status npu_trace_create(const char *path, npu_trace **out, npu_error *err) {
     npu_trace *t = calloc(1, sizeof *t);
-    if (t) t->out.file = open_memstream(&t->kept, &t->kept_bytes);
-    if (!t || !t->out.file) {
-        free(t);
-        *out = NULL;
-        return npu_fail(err, NPU_NO_MEMORY, "trace.memory", "no memory for a trace");
-    }
-    snprintf(t->path, sizeof t->path, "%s", path);
+    if (t) t->path = strdup(path);
+    if (t && t->path) t->out.file = open_memstream(&t->kept, &t->kept_bytes);
     *out = t;
-    return NPU_OK;
+    if (t && t->out.file) return NPU_OK;
+    npu_trace_free(t);
+    *out = NULL;
+    return npu_fail(err, NPU_NO_MEMORY, "trace.memory", "no memory for a trace");
 }
 
 /* Gives the memory back. */
@@ -105,6 +103,7 @@ void npu_trace_free(npu_trace *t) {
     }
     for (uint32_t i = 0; i < t->numbers && t->sequences; i++) free(t->sequences[i]);
     free(t->sequences);
+    free(t->path);
     free(t);
 }
 

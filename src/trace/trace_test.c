@@ -77,6 +77,27 @@ static void nothing_is_opened_before_the_start(void **state) {
     npu_trace_free(t);
 }
 
+/* A name that is too long for the system is refused by it, not cut to one that is not. */
+static void a_long_name_is_not_cut(void **state) {
+    (void)state;
+    npu_trace *t;
+    npu_error err = {0};
+    char folder[] = "/tmp/npu-trace-XXXXXX", path[5000], cut[4096];
+    assert_non_null(mkdtemp(folder));
+    int n = snprintf(path, sizeof path, "%s/", folder);
+    while (n < 4094) path[n++] = '/';
+    memset(path + n, 'x', 200);
+    path[n + 200] = 0;
+    memcpy(cut, path, 4095);
+    cut[4095] = 0;
+    assert_int_equal(npu_trace_create(path, &t, &err), NPU_OK);
+    assert_int_equal(npu_trace_start(t, &err), NPU_IO);
+    assert_string_equal(err.code, "trace.open");
+    npu_trace_free(t);
+    assert_int_equal(size_of(cut), -1);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* A file that is not whole is not there: a disk takes only so much. */
 static void a_part_is_removed(void **state) {
     (void)state;
@@ -174,6 +195,7 @@ static void long_texts_fit_or_not(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_reason_is_that_of_the_write),
                                        cmocka_unit_test(nothing_is_opened_before_the_start),
+                                       cmocka_unit_test(a_long_name_is_not_cut),
                                        cmocka_unit_test(a_part_is_removed),
                                        cmocka_unit_test(a_wait_for_a_reader_can_be_ended),
                                        cmocka_unit_test(texts_have_numbers),
