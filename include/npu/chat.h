@@ -19,9 +19,10 @@ extern "C" {
 
 typedef struct npu_chat npu_chat;
 
-/* Parses |source|, or the model's own template when it is NULL. The model must outlive *out, which any number of
- * threads may use. REFUSED ("chat.none"): the model has no template; INVALID ("chat.syntax", "chat.utf8"), RANGE
- * ("chat.limit"), NO_MEMORY; INVALID ("model.no_tokenizer"). */
+/* Parses |source|, |size| bytes that stay the caller's, or the model's own template when it is NULL. The model must
+ * outlive *out, which any number of threads may use; on failure it is NULL. REFUSED ("chat.none"): the model has no
+ * template: bring one, or go without; INVALID ("chat.syntax", with line and column; "chat.utf8"; "gguf.key_type": the
+ * model's is no text), RANGE ("chat.limit": nested too deeply), NO_MEMORY; INVALID ("model.no_tokenizer"). */
 NPU_API npu_status npu_chat_create(const npu_model *model, const char *source, size_t size, npu_chat **out,
                                    npu_error *err);
 NPU_API void npu_chat_free(npu_chat *chat); /* NULL is fine */
@@ -34,14 +35,17 @@ typedef struct npu_chat_prompt {
     int32_t *ids; /* the text as tokens; a begin token by the model's rule, unless the template wrote it */
     size_t n_ids;
 } npu_chat_prompt;
+/* Leaves it {0}, which may be cleared too. */
 NPU_API void npu_chat_prompt_clear(npu_chat_prompt *prompt);
 
 /* |json|: a list of messages, or an object with "messages" and what else the template knows ("tools",
  * "documents", "enable_thinking", …). add_generation_prompt is true unless given; bos_token, eos_token and their like
  * are the model's. With "tools" the model's template "tool_use" is taken, if it has one, and with "chat_template": NAME
  * the one of that name (the key tokenizer.chat_template.NAME); a template given to npu_chat_create is the only one. On
- * failure *out is {0}. INVALID ("chat.json": no such list or object; "chat.render", "chat.raised": the
- * template refused, with its own words), RANGE ("chat.limit"), NO_MEMORY. */
+ * failure *out is {0}. INVALID ("chat.json": no such list or object; "chat.render": the template can't be run with
+ * these messages; "chat.raised": it refused them, with its own words; "chat.syntax", "chat.utf8": of a template by
+ * name), REFUSED ("chat.none": no template of the name asked for), RANGE ("chat.limit": it runs or grows too long;
+ * "tokenizer.text_size"), NO_MEMORY. */
 NPU_API npu_status npu_chat_render(const npu_chat *chat, const char *json, size_t size, npu_chat_prompt *out,
                                    npu_error *err);
 

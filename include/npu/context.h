@@ -2,7 +2,8 @@
  * several sequences of one model.
  *
  * A sequence is a growing list of tokens, named by a number below n_seq. Decoding appends rows to sequences; each row
- * gets the next position of its sequence. A context may be used by one thread at a time.
+ * gets the next position of its sequence. A context may be used by one thread at a time; several contexts of one model
+ * may be used by as many threads.
  */
 #ifndef NPU_CONTEXT_H
 #define NPU_CONTEXT_H
@@ -25,7 +26,8 @@ enum { NPU_PREFILL_ROWS_MAX = 4096, NPU_THREADS_MAX = 64 };
 
 typedef struct npu_context npu_context;
 
-/* {0} or NULL is a sensible default everywhere. Strings stay the caller's and must outlive the context. */
+/* {0} or NULL is a sensible default everywhere. Strings stay the caller's and must outlive the context, and so must
+ * what the callbacks' user pointers lead to. */
 typedef struct npu_context_params {
     npu_logger logger;
     uint32_t ctx;          /* positions of each sequence; 0 = the model's, at most 4096 */
@@ -70,7 +72,6 @@ typedef struct npu_context_params {
     void *progress_user;
 } npu_context_params;
 
-/* What a context would need, from numbers alone: nothing is opened. */
 typedef struct npu_memory {
     uint64_t weights_bytes;   /* mapped from the file, shared with other processes */
     uint64_t state_bytes;     /* keys and values */
@@ -79,16 +80,25 @@ typedef struct npu_memory {
     uint64_t available_bytes; /* memory this machine could give now, file cache included; 0 = unknown */
 } npu_memory;
 
+/* What a context with these parameters would need: it opens none. With an npu_target the device is asked what it is,
+ * as `npu devices` does. On failure *out is {0}. The same statuses as npu_context_open, of those that concern the
+ * parameters and the device; more than there is of memory is no failure here. */
 NPU_API npu_status npu_context_estimate(npu_model *model, const npu_context_params *params, npu_memory *out,
                                         npu_error *err);
 
-/* On success the caller owns *out, else it is NULL. |model| must outlive it. REFUSED: unknown target, or by plan;
- * INVALID: a parameter that is out of its range, or has no effect without npu_target; its text names the parameter, or
- * the flag of npu that sets it (--npu-target is npu_target, --kernels kernels_dir, --plan plan_path); NO_DEVICE;
- * NO_MEMORY, also when the estimate says that it can't fit; CANCELLED. */
+/* On success the caller owns *out, to be closed, else it is NULL and nothing is left open. |model| must outlive it.
+ * INVALID: a parameter that is out of its range, or has no effect without npu_target. REFUSED: a target, driver or
+ * setting that this build does not have or that contradicts another; a mode that the target has not; by plan, or by
+ * no_fallback ("context.fallback"). UNSUPPORTED: a cpu_level that this machine lacks. NO_DEVICE: what was looked for
+ * is named; the CPU alone (npu_target NULL) is the way out. IO: a plan, kernel or cache file. NO_MEMORY, also when the
+ * estimate says that it can't fit: a smaller ctx, n_seq or kv. DEVICE_LOST, TIMEOUT: the device failed while it was set
+ * up; it may be tried again. CANCELLED: by |progress|.
+ * Texts name the parameter, or the flag of npu that sets it (--npu-target is npu_target, --kernels kernels_dir, --plan
+ * plan_path). */
 NPU_API npu_status npu_context_open(npu_model *model, const npu_context_params *params, npu_context **out,
                                     npu_error *err);
-/* NULL is fine. With a cache_dir, weights that were packed are written there first, up to GBs; what keeps them from
+/* Ends what |context| began and frees it; NULL is fine. A trace is ended too, but not judged (npu_context_trace_end).
+ * With a cache_dir, weights that were packed are written there first, up to GBs; what keeps them from
  * being written is said to the logger. */
 NPU_API void npu_context_close(npu_context *context);
 
@@ -106,10 +116,13 @@ typedef struct npu_row {
 } npu_row;
 
 /* Appends |n| rows, in order, to their sequences; large batches are cut in steps. All or nothing: after any failure the
- * sequences are as long as before. INVALID ("decode.token", "decode.seq"; "decode.not_finite": the logits after a row
- * are NaN or infinite, as a weight of the model is no number or a device failed, which the same rows in a context
- * without npu_target tell apart: the status says nothing of whose fault it is), REFUSED ("decode.ctx_full": a sequence
- * would grow beyond ctx, both numbers named; "decode.too_many_logits"), CANCELLED, or what the target says. */
+ * sequences are as long as before. No rows are OK and do nothing. INVALID ("decode.token", "decode.seq";
+ * "decode.not_finite": the logits after a row are NaN or infinite, as a weight of the model is no number or a device
+ * failed, which the same rows in a context without npu_target tell apart: the status says nothing of whose fault it
+ * is), REFUSED ("decode.ctx_full": a sequence would grow beyond ctx, both numbers named: npu_seq_truncate, or a larger
+ * ctx; "decode.too_many_logits": fewer at once, or npu_decode_each), CANCELLED, IO ("trace.open"), NO_MEMORY. Of a
+ * device: DEVICE_SHORT (it wrote too few rows, twice; the call may be repeated), DEVICE_LOST and TIMEOUT (as long as
+ * the device does not come back later calls say the same: close the context and open another), INTERNAL. */
 NPU_API npu_status npu_decode(npu_context *context, const npu_row *rows, uint32_t n, npu_error *err);
 
 /* Off at first. Called by calls of npu_decode and npu_decode_each with more than one row, from their thread: before
@@ -117,12 +130,15 @@ NPU_API npu_status npu_decode(npu_context *context, const npu_row *rows, uint32_
 typedef void npu_decode_progress_fn(void *user, uint32_t done, uint32_t n);
 NPU_API void npu_context_decode_progress(npu_context *context, npu_decode_progress_fn *fn, void *user);
 
-/* The logits of the |i|-th row of the last npu_decode that asked for them: n_vocab floats, valid until the next call.
- * NULL if there is none. A row that holds a NaN or infinity made npu_decode fail ("decode.not_finite"). */
+/* The logits of the |i|-th of those rows of the last npu_decode that asked for them: n_vocab floats, all finite, the
+ * context's, valid until the next npu_decode, npu_decode_each, npu_context_reset or npu_context_close. NULL if there is
+ * none, as after a call that failed. */
 NPU_API const float *npu_logits(const npu_context *context, uint32_t i);
 
 /* The same without a limit: |sink| gets each row that asked, in order, as soon as its step is done. It returns OK to go
- * on; any other status ends the call with that status. npu_logits gives nothing afterwards. */
+ * on; any other status, with |err| written, ends the call with that status. |logits| are valid while it runs; it may
+ * not use the context. Rows that it was given before a failure are not in the sequences. npu_logits gives nothing
+ * afterwards. The statuses of npu_decode, but for "decode.too_many_logits". */
 typedef npu_status npu_logits_fn(void *user, uint32_t row, const float *logits, uint32_t n_vocab, npu_error *err);
 NPU_API npu_status npu_decode_each(npu_context *context, const npu_row *rows, uint32_t n, npu_logits_fn *sink,
                                    void *user, npu_error *err);
@@ -130,27 +146,31 @@ NPU_API npu_status npu_decode_each(npu_context *context, const npu_row *rows, ui
 /* The number of tokens in a sequence; 0 for a number that is none. */
 NPU_API uint32_t npu_seq_length(const npu_context *context, uint32_t seq);
 
-/* Forgets all tokens of |seq| from position |length| on; longer than it is: no effect. 0 empties it. */
+/* Forgets all tokens of |seq| from position |length| on; longer than it is: no effect. 0 empties it. INVALID
+ * ("decode.seq"). */
 NPU_API npu_status npu_seq_truncate(npu_context *context, uint32_t seq, uint32_t length, npu_error *err);
 
-/* Makes |to| a copy of the first |length| tokens of |from|: prompts that share a beginning compute it once. */
+/* Makes |to| a copy of the first |length| tokens of |from|, whatever it was: prompts that share a beginning compute it
+ * once. INVALID ("decode.seq": no such sequence, or |from| is shorter; nothing changes), or what a device says: |to| is
+ * empty then. */
 NPU_API npu_status npu_seq_copy(npu_context *context, uint32_t from, uint32_t to, uint32_t length, npu_error *err);
 
-/* Forgets everything: the context is as new. */
+/* Empties all sequences; counters go on. Always OK. */
 NPU_API npu_status npu_context_reset(npu_context *context, npu_error *err);
 
 /* What was done since the context was opened (npu/profile.h). */
 NPU_API void npu_context_counters(const npu_context *context, npu_counters *out);
 
-/* With a trace_path: ends the file, which is not complete before. IO when it could not be written whole: it is removed.
- */
 typedef struct npu_trace_report {
     uint64_t spans;
     uint64_t dropped; /* spans that are missing because the device had no room for them */
 } npu_trace_report;
+/* With a trace_path: ends the file, which is not complete before; later calls are not traced. Before the first
+ * npu_decode there is no file and nothing ends; without a trace_path *out is {0} and the status OK. IO ("trace.write")
+ * when it could not be written whole: it is removed. */
 NPU_API npu_status npu_context_trace_end(npu_context *context, npu_trace_report *out, npu_error *err);
 
-/* Per-op profile, off at first (npu/profile.h). */
+/* Per-op profile (npu/profile.h), off at first; NULL = off. */
 NPU_API void npu_context_profile(npu_context *context, npu_profile_fn *fn, void *user);
 
 #ifdef __cplusplus

@@ -47,18 +47,20 @@ typedef struct npu_sampler_params {
 
 typedef struct npu_sampler npu_sampler;
 
-/* |params| is copied; NULL is {0}. INVALID ("sample.param", "sample.order", "sample.bias") names the parameter. */
+/* |params| is copied with its bias and order; NULL is {0}. On success the caller owns *out, else it is NULL. INVALID
+ * ("sample.param", "sample.order", "sample.bias") names the parameter and its range; NO_MEMORY. */
 NPU_API npu_status npu_sampler_create(const npu_sampler_params *params, uint32_t n_vocab, npu_sampler **out,
                                       npu_error *err);
-NPU_API void npu_sampler_free(npu_sampler *s);
+NPU_API void npu_sampler_free(npu_sampler *s); /* NULL is fine */
 
 /* Chooses a token from |n_vocab| logits. |allowed| is NULL or a bit for each token (64 in a word, lowest first); others
  * are not chosen. INVALID ("sample.not_finite": a logit is NaN or infinite, named; "sample.no_token": nothing is
- * allowed). */
+ * allowed): *id stays, and no draw is used up. */
 NPU_API npu_status npu_sampler_sample(npu_sampler *s, const float *logits, const uint64_t *allowed, int32_t *id,
                                       npu_error *err);
 
-/* Tells the sampler which token came into the text, from the prompt or sampled: the penalties look at these. */
+/* Tells the sampler which token came into the text, from the prompt or sampled: the penalties look at these. An id that
+ * is none is passed over. */
 NPU_API void npu_sampler_accept(npu_sampler *s, int32_t id);
 
 /* As new, with another seed: no recent tokens, mirostat at its start. */

@@ -1,9 +1,9 @@
 /* Status codes and error details.
  *
  * Every function of npu that can fail returns npu_status and takes an optional npu_error*, which the
- * caller owns. The error is written once, where the failure is known, with the names and numbers
- * involved. UNSUPPORTED ("try elsewhere") is the only status that may lead to a fallback; every other
- * one is reported to the user.
+ * caller owns; NULL is fine. The error is written once, where the failure is known, with the names and
+ * numbers involved, and only on failure. UNSUPPORTED ("try elsewhere") is the only status that may lead to a
+ * fallback; every other one is reported to the user.
  */
 #ifndef NPU_STATUS_H
 #define NPU_STATUS_H

@@ -199,6 +199,33 @@ static void steps_are_told(void **state) {
     assert_int_equal(t.calls, 4);
 }
 
+/* A trace begins with the first decoding and ends when asked to. */
+static void a_trace_ends_once(void **state) {
+    (void)state;
+    npu_error err = {0};
+    npu_trace_report report = {7, 7};
+    char path[] = "/tmp/npu-trace-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && close(fd) == 0 && unlink(path) == 0);
+    npu_model *model = tiny_llama_open(-1);
+    npu_context *context;
+    npu_context_params params = {.ctx = 8, .threads = 1, .trace_path = path};
+    assert_int_equal(npu_context_open(model, &params, &context, &err), NPU_OK);
+    assert_int_equal(npu_context_trace_end(context, &report, &err), NPU_OK);
+    assert_true(report.spans == 0 && report.dropped == 0 && access(path, F_OK) != 0);
+    npu_row row = {1, 0, true};
+    assert_int_equal(npu_decode(context, &row, 1, &err), NPU_OK);
+    assert_int_equal(npu_context_trace_end(context, &report, &err), NPU_OK);
+    uint64_t spans = report.spans;
+    assert_true(spans > 0 && access(path, F_OK) == 0);
+    assert_int_equal(npu_decode(context, &row, 1, &err), NPU_OK);
+    assert_int_equal(npu_context_trace_end(context, &report, &err), NPU_OK);
+    assert_int_equal(report.spans, spans);
+    npu_context_close(context);
+    npu_model_close(model);
+    unlink(path);
+}
+
 static void weights_that_are_no_numbers_are_named(void **state) {
     (void)state;
     npu_error err = {0};
@@ -222,6 +249,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_context_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(logits_come_for_the_rows_that_asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(steps_are_told, set_up, tear_down),
+        cmocka_unit_test(a_trace_ends_once),
         cmocka_unit_test(weights_that_are_no_numbers_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
