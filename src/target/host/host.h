@@ -45,6 +45,9 @@ void npu_host_images_free(npu_host *host);
  * change, or there is no memory for a copy. The copy lives until npu_host_copies_free. */
 const uint8_t *npu_host_packed(npu_host *host, const npu_host_packing *packing, const npu_buffer *buffer,
                                const npu_tensor *w);
+/* The copy that |packing| (NULL = none) made of |w| already; NULL = there is none. */
+const uint8_t *npu_host_copied(const npu_host *host, const npu_host_packing *packing, const npu_buffer *buffer,
+                               const npu_tensor *w);
 void npu_host_forget_copies(npu_host *host, const uint8_t *from, uint64_t bytes); /* of weights in there */
 void npu_host_copies_free(npu_host *host);
 

@@ -61,12 +61,14 @@ static void limit_rows(const npu_batch *batch, const uint16_t *indices, int n, n
 }
 
 static void pack_weights(npu_host *host, const npu_batch *batch, const npu_op *op, struct npu_host_choice *choice) {
-    if (!choice->variant->packing) return;
-    for (int i = 0; i < NPU_OP_SRCS; i++) {
+    const npu_host_variant *v = choice->variant;
+    for (int i = 0; i < NPU_OP_SRCS && (v->packing || v->borrows); i++) {
         if (op->src[i] == NPU_NO_TENSOR) continue;
         const npu_tensor *t = &batch->tensors[op->src[i]];
+        const npu_buffer *buffer = batch->buffers[t->buffer];
         if (t->flags & NPU_TENSOR_WEIGHT)
-            choice->packed[i] = npu_host_packed(host, choice->variant->packing, batch->buffers[t->buffer], t);
+            choice->packed[i] = v->packing ? npu_host_packed(host, v->packing, buffer, t)
+                                           : npu_host_copied(host, v->borrows, buffer, t);
     }
 }
 
@@ -110,7 +112,10 @@ npu_status npu_host_prepare(npu_target *target, const npu_batch *batch, npu_erro
         free(image);
         return status;
     }
-    for (uint32_t i = 0; i < batch->n_ops; i++) pack_weights(host, batch, &batch->ops[i], &image->choices[i]);
+    for (int lent = 0; lent < 2; lent++) /* when all copies are there */
+        for (uint32_t i = 0; i < batch->n_ops; i++)
+            if (lent == !image->choices[i].variant->packing)
+                pack_weights(host, batch, &batch->ops[i], &image->choices[i]);
     image->next = host->images;
     host->images = image;
     return NPU_OK;

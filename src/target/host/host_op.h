@@ -16,13 +16,15 @@ typedef struct npu_host_operand {
     uint8_t *data; /* address of the first element, NULL = absent; sources are read only */
 } npu_host_operand;
 
+struct npu_host_packing;
+
 typedef struct npu_host_call {
     const npu_op *op;
     npu_mode mode;
     npu_host_operand src[NPU_OP_SRCS];
     npu_host_operand dst[NPU_OP_DSTS];
-    const uint8_t *const
-        *packed; /* [NPU_OP_SRCS] sources as the variant's packing made them, NULL = as they are; or NULL */
+    const uint8_t *const *packed; /* [NPU_OP_SRCS] sources as |packing| made them, NULL = as they are; or NULL */
+    const struct npu_host_packing *packing;
     unsigned ith, nth;
     npu_pool *pool;
     uint8_t *scratch; /* shared by the threads, 128-byte aligned, at least what the variant's scratch() asked for */
@@ -42,7 +44,8 @@ typedef struct npu_host_packing {
     uint64_t (*bytes)(const npu_tensor *w, npu_mode mode); /* of the copy; 0 = |w| stays as it is */
     uint64_t (*parts)(const npu_tensor *w);                /* that can be made independently */
     void (*pack)(const npu_tensor *w, const uint8_t *data, uint64_t first, uint64_t end,
-                 uint8_t *to); /* parts first … end-1 */
+                 uint8_t *to);                                                        /* parts first … end-1 */
+    void (*row)(const npu_tensor *w, const uint8_t *packed, uint64_t n, uint8_t *to); /* |n|, as it was */
 } npu_host_packing;
 
 typedef struct npu_host_variant {
@@ -53,6 +56,7 @@ typedef struct npu_host_variant {
     /* NULL = takes everything the op allows; else whether it takes this one. Tensors at their largest row counts. */
     bool (*takes)(const npu_op *op, const npu_tensor *tensors, npu_mode mode);
     const npu_host_packing *packing; /* NULL = none */
+    const npu_host_packing *borrows; /* takes copies that are there for other ops; NULL = none */
 } npu_host_variant;
 
 /* Whether fast mode computes anything otherwise than default mode where the CPU has |features|. */

@@ -118,14 +118,20 @@ static bool is_copy_of(const struct npu_host_copy *c, const npu_host_packing *pa
            c->ne[1] == w->ne[1] && c->stride == w->nb[1];
 }
 
+const uint8_t *npu_host_copied(const npu_host *host, const npu_host_packing *packing, const npu_buffer *buffer,
+                               const npu_tensor *w) {
+    for (struct npu_host_copy *c = host->copies; packing && c; c = c->next)
+        if (is_copy_of(c, packing, w, buffer->data + w->offset)) return c->packed;
+    return NULL;
+}
+
 const uint8_t *npu_host_packed(npu_host *host, const npu_host_packing *packing, const npu_buffer *buffer,
                                const npu_tensor *w) {
     if (!packing || !npu_host_buffer_is_wrapped(buffer) || buffer->use != NPU_BUFFER_WEIGHTS) return NULL;
     uint64_t bytes = packing->bytes(w, host->base.mode);
     if (!bytes || w->rows_of != NPU_ROWS_FIXED) return NULL;
-    const uint8_t *data = buffer->data + w->offset;
-    for (struct npu_host_copy *c = host->copies; c; c = c->next)
-        if (is_copy_of(c, packing, w, data)) return c->packed;
+    const uint8_t *there = npu_host_copied(host, packing, buffer, w);
+    if (there) return there;
     struct npu_host_copy *c = calloc(1, sizeof *c);
     uint8_t *to = c ? room(host, (bytes + ALIGN - 1) / ALIGN * ALIGN) : NULL;
     if (!to) {
@@ -133,7 +139,8 @@ const uint8_t *npu_host_packed(npu_host *host, const npu_host_packing *packing, 
         return NULL;
     }
     fill(host, packing, buffer, w, bytes, to);
-    *c = (struct npu_host_copy){host->copies, data, packing, {w->ne[0], w->ne[1]}, w->nb[1], w->type, to};
+    *c = (struct npu_host_copy){
+        host->copies, buffer->data + w->offset, packing, {w->ne[0], w->ne[1]}, w->nb[1], w->type, to};
     host->copies = c;
     return to;
 }

@@ -16,13 +16,6 @@ static inline uint8_t *npu_host_row(const npu_host_operand *o, uint64_t row) {
     return npu_host_at(o, row % o->t.ne[1], outer % o->t.ne[2], outer / o->t.ne[2]);
 }
 
-/* Row |id| of the table that GET_ROWS reads, NULL when the table is a part of a larger one that has it elsewhere. */
-static inline const uint8_t *npu_host_table_row(const npu_host_call *call, int32_t id) {
-    const npu_host_operand *table = &call->src[0];
-    uint32_t row = (uint32_t)id - call->op->params.rows.first;
-    return row < table->t.ne[1] ? npu_host_row(table, row) : NULL;
-}
-
 /* The same of |o|, which repeats along the dimensions where |like| is longer. */
 static inline uint8_t *npu_host_row_repeated(const npu_host_operand *o, const npu_tensor *like, uint64_t row) {
     uint64_t outer = row / like->ne[1];
@@ -39,6 +32,18 @@ static inline void npu_host_split(const npu_host_call *call, uint64_t n, uint64_
 /* |bytes| rounded up so that what follows starts on a line of its own. */
 static inline uint64_t npu_host_round(uint64_t bytes) {
     return (bytes + 127) & ~(uint64_t)127;
+}
+
+/* Row |id| of the table that GET_ROWS reads, NULL when the table is a part of a larger one that has it elsewhere. From
+ * a copy, where there is one, into this thread's scratch: of the table itself then nothing has to be in memory. */
+static inline const uint8_t *npu_host_table_row(const npu_host_call *call, int32_t id) {
+    const npu_host_operand *table = &call->src[0];
+    uint32_t row = (uint32_t)id - call->op->params.rows.first;
+    if (row >= table->t.ne[1]) return NULL;
+    if (!call->packed || !call->packed[0]) return npu_host_row(table, row);
+    uint8_t *own = call->scratch + call->ith * npu_host_round(table->t.nb[1]);
+    call->packing->row(&table->t, call->packed[0], row, own);
+    return own;
 }
 
 #endif

@@ -40,8 +40,10 @@ static void run_ops(void *context, unsigned ith, unsigned nth) {
             call.dst[k].data = NULL;
             if (call.op->dst[k] != NPU_NO_TENSOR) call.dst[k] = operand(batch, call.op->dst[k]);
         }
-        call.packed = r->image->choices[i].packed;
-        npu_status status = r->image->choices[i].variant->run(&call, &error);
+        const struct npu_host_choice *choice = &r->image->choices[i];
+        call.packed = choice->packed;
+        call.packing = choice->variant->packing ? choice->variant->packing : choice->variant->borrows;
+        npu_status status = choice->variant->run(&call, &error);
         if (status != NPU_OK && atomic_compare_exchange_strong(&r->failed, &none, i + 1)) {
             r->status = status;
             r->error = error;

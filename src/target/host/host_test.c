@@ -232,6 +232,46 @@ static void weights_are_packed_once(void **state) {
     target->ops->close(target);
 }
 
+/* Rows 17 and 3 of a table that is a weight too, in one batch, the rows first. What the file holds later is not looked
+ * at, so it need not be in memory. */
+static void rows_of_packed_weights_are_read_there(void **state) {
+    (void)state;
+    npu_target *target = open_host(3, NPU_MODE_DEFAULT);
+    static uint8_t file[680];
+    npu_tensor tensors[] = {dense(32, 1, NPU_TYPE_F32, 0),
+                            {.nb = {34, 34, 680, 680}, .ne = {32, 20, 1, 1}},
+                            dense(20, 1, NPU_TYPE_F32, 256),
+                            dense(2, 1, NPU_TYPE_I32, 512),
+                            dense(32, 2, NPU_TYPE_F32, 1024)};
+    npu_op ops[2];
+    npu_buffer *buffers[2];
+    npu_event event;
+    npu_error err = {0};
+    const int32_t ids[2] = {17, 3};
+    for (int i = 0; i < 680; i++) file[i] = i % 34 < 2 ? (uint8_t)(i % 34 * 0x3C) : (uint8_t)(i % 97);
+    tensors[1].type = NPU_TYPE_Q8_0, tensors[1].flags = NPU_TENSOR_WEIGHT, tensors[1].buffer = 1;
+    ops[0] = ops[1] = (npu_op){.code = NPU_OP_GET_ROWS};
+    for (int i = 0; i < 2; i++)
+        memset(ops[i].src, 0xFF, sizeof ops[i].src), memset(ops[i].dst, 0xFF, sizeof ops[i].dst);
+    ops[0].src[0] = 1, ops[0].src[1] = 3, ops[0].dst[0] = 4;
+    ops[1].code = NPU_OP_MUL_MAT, ops[1].src[0] = 0, ops[1].src[1] = 1, ops[1].dst[0] = 2;
+    assert_int_equal(target->ops->buffer_alloc(target, 2048, NPU_BUFFER_COMPUTE, &buffers[0], &err), NPU_OK);
+    assert_int_equal(npu_host_buffer_wrap(file, sizeof file, NPU_BUFFER_WEIGHTS, &buffers[1], &err), NPU_OK);
+    memcpy(buffers[0]->data + 512, ids, sizeof ids);
+    npu_batch batch = {.image_id = 1, .tensors = tensors, .ops = ops, .buffers = buffers};
+    batch.n_tensors = 5, batch.n_ops = 2, batch.n_buffers = 2;
+    for (int again = 0; again < 2; again++) {
+        const float *y = (const float *)(const void *)(buffers[0]->data + 1024);
+        memset(buffers[0]->data + 1024, 0xFF, 256);
+        assert_int_equal(target->ops->submit(target, &batch, &event, &err), NPU_OK);
+        for (int i = 0; i < 64; i++) assert_true(y[i] == (float)((34 * ids[i / 32] + 2 + i % 32) % 97));
+        if (((const npu_host *)target)->copies) memset(file, 0, sizeof file);
+    }
+    target->ops->buffer_free(target, buffers[1]);
+    target->ops->buffer_free(target, buffers[0]);
+    target->ops->close(target);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_runs_and_keeps_to_its_rows),
@@ -239,6 +279,7 @@ int main(void) {
         cmocka_unit_test(gemv_is_a_product),
         cmocka_unit_test(files_are_not_written),
         cmocka_unit_test(weights_are_packed_once),
+        cmocka_unit_test(rows_of_packed_weights_are_read_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

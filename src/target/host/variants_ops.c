@@ -2,22 +2,26 @@
 #include "target/host/variants.h"
 
 #include "base/cpu.h"
+#include "target/host/matmul/matmul.h"
 #include "target/host/ref/ref.h"
 #include "target/host/vec/vec.h"
 #include "wire/format.h"
 
-/* VECTOR(rope, NULL, NULL): the kernel of that name for every instruction set of this machine, ascending. */
+/* VECTOR(rope, NULL, NULL): the kernel of that name for every instruction set of this machine, ascending. What follows
+ * |takes| is a variant's packing and what it borrows. */
 #if defined(__x86_64__)
-#define VECTOR(name, scratch, takes)                                      \
-    {"avx2", NPU_CPU_AVX2, npu_host_##name##_avx2, scratch(avx2), takes}, \
-        {"avx512", NPU_CPU_AVX512, npu_host_##name##_avx512, scratch(avx512), takes},
+#define VECTOR(name, scratch, ...)                                              \
+    {"avx2", NPU_CPU_AVX2, npu_host_##name##_avx2, scratch(avx2), __VA_ARGS__}, \
+        {"avx512", NPU_CPU_AVX512, npu_host_##name##_avx512, scratch(avx512), __VA_ARGS__},
 #elif defined(__aarch64__)
-#define VECTOR(name, scratch, takes) {"neon", NPU_CPU_NEON, npu_host_##name##_neon, scratch(neon), takes},
+#define VECTOR(name, scratch, ...) {"neon", NPU_CPU_NEON, npu_host_##name##_neon, scratch(neon), __VA_ARGS__},
 #else
-#define VECTOR(name, scratch, takes)
+#define VECTOR(name, scratch, ...)
 #endif
 #define NO_SCRATCH(isa)   NULL
 #define ATTN_SCRATCH(isa) npu_host_flash_attn_scratch_##isa
+
+#define ROWS_SCRATCH(isa) npu_host_get_rows_scratch
 
 #define REF(fn, scratch) {"ref", 0, fn, scratch, NULL},
 #define OP(NAME, ...)    const npu_host_variant npu_host_##NAME[] = {__VA_ARGS__{0}}
@@ -49,7 +53,9 @@ static bool state_is_simple(const npu_op *op, const npu_tensor *tensors, npu_mod
     return type == NPU_TYPE_F16 || type == NPU_TYPE_F32;
 }
 
-OP(GET_ROWS, REF(npu_host_get_rows_ref, NULL) VECTOR(get_rows, NO_SCRATCH, table_is_simple));
+/* An embedding that is the head too is read from the head's copy. */
+OP(GET_ROWS, {"ref", 0, npu_host_get_rows_ref, npu_host_get_rows_scratch, NULL, NULL, &npu_host_mul_mat_packing},
+   VECTOR(get_rows, ROWS_SCRATCH, table_is_simple, NULL, &npu_host_mul_mat_packing));
 OP(SET_ROWS, REF(npu_host_set_rows_ref, NULL) VECTOR(set_rows, NO_SCRATCH, state_is_simple));
 OP(CPY, REF(npu_host_cpy_ref, NULL));
 OP(CONCAT, REF(npu_host_concat_ref, NULL));

@@ -66,8 +66,24 @@ static void q6_k(const uint8_t *unit, uint8_t *to) {
     }
 }
 
-/* What a unit becomes before its bytes are put in order; no entry = as it is. */
-static void (*const recoded[NPU_TYPE_LIMIT])(const uint8_t *unit, uint8_t *to) = {[NPU_TYPE_Q6_K] = q6_k};
+static void q6_k_back(const uint8_t *packed, uint8_t *to) {
+    memcpy(to + 192, packed + 192, 18);
+    for (int half = 0; half < 2; half++, packed += 96) {
+        uint8_t *low = to + 64 * half, *top = to + 128 + 32 * half;
+        for (int i = 0; i < 32; i++) {
+            uint8_t a = packed[i], b = packed[32 + i], c = packed[64 + i];
+            uint8_t fourth = (uint8_t)(a >> 6 | b >> 6 << 2 | c >> 6 << 4);
+            low[i] = (uint8_t)((a & 15) | (c & 15) << 4);
+            low[32 + i] = (uint8_t)((b & 15) | (fourth & 15) << 4);
+            top[i] = (uint8_t)((a >> 4 & 3) | (b >> 4 & 3) << 2 | (c >> 4 & 3) << 4 | fourth >> 4 << 6);
+        }
+    }
+}
+
+/* What a unit becomes before its bytes are put in order, and the way back; no entry = it is as it was. */
+static const struct recoding {
+    void (*make)(const uint8_t *unit, uint8_t *to), (*undo)(const uint8_t *packed, uint8_t *to);
+} recoded[NPU_TYPE_LIMIT] = {[NPU_TYPE_Q6_K] = {q6_k, q6_k_back}};
 
 /* The unit at |at| of each row. */
 static uint8_t *pack_unit(const run *order, const uint8_t *const *rows, uint32_t count, uint64_t at, uint8_t *to) {
@@ -93,13 +109,37 @@ static void pack(const npu_tensor *w, const uint8_t *data, uint64_t first, uint6
         for (uint64_t at = 0; at < row_bytes; at += f->block_bytes) {
             uint8_t units[NPU_MM_PACK_ROWS][MAX_RECODED];
             const uint8_t *fresh[NPU_MM_PACK_ROWS];
-            for (uint32_t j = 0; recoded[w->type] && j < count; j++) {
-                recoded[w->type](rows[j] + at, units[j]);
+            void (*const make)(const uint8_t *, uint8_t *) = recoded[w->type].make;
+            for (uint32_t j = 0; make && j < count; j++) {
+                make(rows[j] + at, units[j]);
                 fresh[j] = units[j];
             }
-            to = recoded[w->type] ? pack_unit(runs[w->type], fresh, count, 0, to)
-                                  : pack_unit(runs[w->type], rows, count, at, to);
+            to = make ? pack_unit(runs[w->type], fresh, count, 0, to) : pack_unit(runs[w->type], rows, count, at, to);
         }
+    }
+}
+
+/* The unit of the |j|-th row of the strip at |from|. */
+static void unpack_unit(const run *order, uint32_t j, const uint8_t *from, uint8_t *to) {
+    for (int i = 0; i < MAX_RUNS && order[i].bytes; i++) {
+        uint8_t *unit = to + order[i].at;
+        for (uint32_t left = order[i].bytes, bytes; left; left -= bytes, unit += bytes) {
+            bytes = left < 4 ? left : 4;
+            memcpy(unit, from + j * bytes, bytes);
+            from += NPU_MM_PACK_ROWS * bytes;
+        }
+    }
+}
+
+static void row(const npu_tensor *w, const uint8_t *packed, uint64_t n, uint8_t *to) {
+    const npu_format *f = npu_format_of(w->type);
+    const uint64_t row_bytes = npu_format_row_bytes(f, w->ne[0]);
+    void (*const undo)(const uint8_t *, uint8_t *) = recoded[w->type].undo;
+    packed += n / NPU_MM_PACK_ROWS * NPU_MM_PACK_ROWS * row_bytes;
+    for (uint64_t at = 0; at < row_bytes; at += f->block_bytes, packed += NPU_MM_PACK_ROWS * f->block_bytes) {
+        uint8_t unit[MAX_RECODED];
+        unpack_unit(runs[w->type], (uint32_t)(n % NPU_MM_PACK_ROWS), packed, undo ? unit : to + at);
+        if (undo) undo(unit, to + at);
     }
 }
 
@@ -107,4 +147,4 @@ static uint64_t strips(const npu_tensor *w) {
     return ((uint64_t)w->ne[1] + NPU_MM_PACK_ROWS - 1) / NPU_MM_PACK_ROWS;
 }
 
-const npu_host_packing npu_host_mul_mat_packing = {NPU_MM_LAYOUT, packed_bytes, strips, pack};
+const npu_host_packing npu_host_mul_mat_packing = {NPU_MM_LAYOUT, packed_bytes, strips, pack, row};

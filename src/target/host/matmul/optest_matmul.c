@@ -151,6 +151,16 @@ static void run_one(void *context, unsigned ith, unsigned nth) {
     if (j->variant->run(&call, &err) != NPU_OK) j->failures++;
 }
 
+/* A row of a copy is what it was. */
+static void check_rows(const npu_host_packing *p, const npu_host_operand *w, const uint8_t *copy) {
+    uint64_t bytes = npu_format_row_bytes(npu_format_of(w->t.type), w->t.ne[0]), n = optest_random() % w->t.ne[1];
+    uint8_t *row = optest_memory(bytes, OPTEST_POISON);
+    p->row(&w->t, copy, n, row);
+    optest_check(memcmp(row, w->data + n * w->t.nb[1], bytes) == 0, "%s: row %llu of %u comes back changed",
+                 npu_format_name(w->t.type), (unsigned long long)n, w->t.ne[1]);
+    free(row);
+}
+
 /* The weights of |j| as the variant packs them, in two goes and in memory that ends with them. */
 static void pack(const bed *b, job *j, uint8_t **copies) {
     const npu_host_packing *p = j->variant->packing;
@@ -163,6 +173,7 @@ static void pack(const bed *b, job *j, uint8_t **copies) {
         copies[i] = optest_memory(bytes, OPTEST_POISON);
         p->pack(&w.t, w.data, parts / 2, parts, copies[i]);
         p->pack(&w.t, w.data, 0, parts / 2, copies[i]);
+        check_rows(p, &w, copies[i]);
         j->packed[1 + i] = copies[i];
     }
 }

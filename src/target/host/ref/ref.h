@@ -16,6 +16,7 @@ npu_host_op_fn npu_host_soft_max_ref, npu_host_rope_table_ref, npu_host_rope_ref
 npu_host_op_fn npu_host_sum_rows_ref, npu_host_argsort_ref;
 
 npu_host_scratch_fn npu_host_mul_mat_scratch_ref, npu_host_flash_attn_scratch_ref, npu_host_argsort_scratch_ref;
+npu_host_scratch_fn npu_host_get_rows_scratch; /* of all variants */
 
 /* numerics.md §3 */
 float npu_ref_sum32(const float *x, uint64_t n);

@@ -25,6 +25,11 @@ npu_status npu_host_check_cells(const npu_host_call *call, npu_error *err) {
     return NPU_OK;
 }
 
+uint64_t npu_host_get_rows_scratch(const npu_op *op, const npu_tensor *tensors, npu_mode mode, unsigned nth) {
+    (void)mode;
+    return nth * npu_host_round(tensors[op->src[0]].nb[1]);
+}
+
 npu_status npu_host_get_rows_ref(const npu_host_call *call, npu_error *err) {
     const npu_host_operand *y = &call->dst[0];
     const int32_t *ids = (const int32_t *)call->src[1].data;
