@@ -1,0 +1,2 @@
+# That lints fail when they find something.
+npu_python_test(lints lints.py)
