@@ -17,7 +17,8 @@ set(WIDE ${NPU_SOURCES})
 list(FILTER WIDE INCLUDE REGEX "_(avxvnni|avx512|avx512bf16|amx)\\.c$")
 add_library(npu_simde_objects OBJECT ${WIDE} simde/tiles.c simde/features.c)
 target_include_directories(npu_simde_objects BEFORE PRIVATE simde PRIVATE . ${PROJECT_SOURCE_DIR}/include
-                           ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR} SYSTEM PRIVATE ${NPU_SIMDE})
+                           ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+target_include_directories(npu_simde_objects SYSTEM PRIVATE ${NPU_SIMDE})
 target_compile_definitions(npu_simde_objects PRIVATE SIMDE_ENABLE_NATIVE_ALIASES NPU_NO_INLINE
                            SIMDE_NO_CHECK_IMMEDIATE_CONSTANT)
 # No warnings of what SIMDe asks of the compiler. -O1: the checks say the same, and unrolled calls take compilers minutes
@@ -43,7 +44,8 @@ npu_command_test(simde.conform simde_conform)
 # The other way round: NEON's narrow vectors in the place of AVX2's, for what is true of wide ones only.
 add_executable(narrow_conform ${PROJECT_SOURCE_DIR}/src/conform/optest_conform.c simde/ops_narrow.c)
 target_include_directories(narrow_conform BEFORE PRIVATE simde/narrow PRIVATE ${PROJECT_SOURCE_DIR}/src
-                           ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests SYSTEM PRIVATE ${NPU_SIMDE})
+                           ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
+target_include_directories(narrow_conform SYSTEM PRIVATE ${NPU_SIMDE})
 target_compile_definitions(narrow_conform PRIVATE SIMDE_ENABLE_NATIVE_ALIASES)
 target_compile_options(narrow_conform PRIVATE -mavx2 -mfma -mf16c -O1 -Wno-psabi)
 target_link_libraries(narrow_conform PRIVATE npu_static npu_flags)
