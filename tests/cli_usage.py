@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 from cli_expect import MODEL, expect, finish
-from npu_test import NPU
+from npu_test import NPU, SOURCE
 
 
 
@@ -252,7 +252,23 @@ def limits():
             expect(3, "chat-template", "-m", MODEL, "--messages", messages, "--template", template, says="[chat.limit]")
 
 
+def parameters():
+    """What the library's texts name in backticks are parameters of npu_context_params (or arch, which only the program
+    sets), and each has a flag of that field, which the program prints in its place."""
+    struct = re.search(r"typedef struct npu_context_params \{(.*?)\} npu_context_params;",
+                       (SOURCE / "include/npu/context.h").read_text(), re.S)[1]
+    fields = set(re.findall(r"CLI_OPTION\(\w+,\s+(\w+),", (SOURCE / "src/cli/options.def").read_text()))
+    known = set(re.findall(r"\b(\w+);", re.sub(r"/\*.*?\*/", "", struct, flags=re.S))) | {"arch"}
+    named = set()
+    for path in (SOURCE / "src").rglob("*.[ch]"):
+        if "cli" not in path.parts:
+            named.update(*(re.findall("`([a-z_]+)`", text) for text in re.findall(r'"(?:[^"\\\n]|\\.)*"', path.read_text())))
+    assert len(named) >= 12 and named <= known, named - known
+    assert named - {"n_seq"} <= fields, named - fields  # n_seq: no flag sets it alone, and the program's is never out of range
+
+
 def main():
+    parameters()
     usage()
     ranges()
     needs_npu()

@@ -93,8 +93,7 @@ NPU_API npu_status npu_context_estimate(npu_model *model, const npu_context_para
  * is named; the CPU alone (npu_target NULL) is the way out. IO: a plan, kernel or cache file. NO_MEMORY, also when the
  * estimate says that it can't fit: a smaller ctx, n_seq or kv. DEVICE_LOST, TIMEOUT: the device failed while it was set
  * up; it may be tried again. CANCELLED: by |progress|.
- * Texts name the parameter, or the flag of npu that sets it (--npu-target is npu_target, --kernels kernels_dir, --plan
- * plan_path). */
+ * Texts name parameters by their names here, in backticks: `ctx`. (npu prints its flags instead.) */
 NPU_API npu_status npu_context_open(npu_model *model, const npu_context_params *params, npu_context **out,
                                     npu_error *err);
 /* Ends what |context| began and frees it; NULL is fine. A trace is ended too, but not judged (npu_context_trace_end).

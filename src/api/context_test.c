@@ -69,10 +69,10 @@ static void devices_need_a_target(void **state) {
     const struct {
         npu_context_params params;
         const char *name;
-    } rows[] = {{{.driver = "sim"}, "driver "},
-                {{.emu = emu}, "emu "},
-                {{.npu_devices = "0:0"}, "npu_devices "},
-                {{.split = "row"}, "split "}};
+    } rows[] = {{{.driver = "sim"}, "`driver` "},
+                {{.emu = emu}, "`emu` "},
+                {{.npu_devices = "0:0"}, "`npu_devices` "},
+                {{.split = "row"}, "`split` "}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         npu_memory need;
         npu_error err = {0};

@@ -90,7 +90,7 @@ static npu_status check_finite(const npu_context *c, const float *logits, uint32
     if (carry < 0x80000000u) return NPU_OK;
     return npu_fail(err, NPU_INVALID, "decode.not_finite",
                     "the logits after row %u are not finite (NaN or infinity): a weight of the model is not a number%s",
-                    row, c->device ? ", or the device failed (the CPU, without --npu-target, tells which)" : "");
+                    row, c->device ? ", or the device failed (the CPU, without `npu_target`, tells which)" : "");
 }
 
 /* Hands the logits of a step on: to the sink, or to where npu_logits finds them. */

@@ -40,12 +40,13 @@ static npu_status check_alone(const npu_context_params *p, npu_error *err) {
                         : p->emu && p->emu[0] ? "emu"
                                               : NULL;
     if (!alone) return NPU_OK;
-    return npu_fail(err, NPU_INVALID, "context.no_target", "%s has no effect on the CPU: it needs npu_target", alone);
+    return npu_fail(err, NPU_INVALID, "context.no_target", "`%s` has no effect on the CPU: it needs `npu_target`",
+                    alone);
 }
 
 void npu__api_tell_cores(const npu_context_params *p, unsigned cores) {
     if (!p->threads && cores > NPU_THREADS_MAX)
-        npu_log(&p->logger, NPU_LOG_WARN, "%d threads for %u cores: more are not used (threads %d asks for so many)",
+        npu_log(&p->logger, NPU_LOG_WARN, "%d threads for %u cores: more are not used (`threads` %d asks for so many)",
                 NPU_THREADS_MAX, cores, NPU_THREADS_MAX);
 }
 
@@ -55,7 +56,7 @@ npu_status npu__api_caps(const npu_context_params *p, const char *arch, const np
     target_params.arch = arch;
     *target = NULL;
     if (!(p->timeout_s >= 0 && p->timeout_s <= MAX_TIMEOUT_S)) /* or not a number */
-        return npu_fail(err, NPU_INVALID, "context.timeout", "timeout_s %g: 0 to %d", p->timeout_s, MAX_TIMEOUT_S);
+        return npu_fail(err, NPU_INVALID, "context.timeout", "`timeout_s` %g: 0 to %d", p->timeout_s, MAX_TIMEOUT_S);
     if (!p->npu_target) {
         NPU_TRY(check_alone(p, err));
         return npu_target_host.probe(&target_params, caps, err);
@@ -79,7 +80,7 @@ static npu_status kv_type(const npu_context_params *p, uint8_t *type, npu_error 
         *type = types[i].type;
         return NPU_OK;
     }
-    return npu_fail(err, NPU_INVALID, "context.kv", "kv \"%s\" is not one of f16, f32, q8_0", name);
+    return npu_fail(err, NPU_INVALID, "context.kv", "`kv` \"%s\" is not one of f16, f32, q8_0", name);
 }
 
 static uint32_t at_most(uint32_t value, uint32_t most) {
@@ -95,10 +96,10 @@ static npu_status make_settings(const npu_model *m, const npu_context_params *p,
     if ((int)p->mode < NPU_MODE_DEFAULT || p->mode > NPU_MODE_FAST)
         return npu_fail(err, NPU_INVALID, "context.mode", "mode %d does not exist", (int)p->mode);
     if (s->n_seq > MAX_SEQ)
-        return npu_fail(err, NPU_INVALID, "context.n_seq", "n_seq %u: at most %d", s->n_seq, MAX_SEQ);
+        return npu_fail(err, NPU_INVALID, "context.n_seq", "`n_seq` %u: at most %d", s->n_seq, MAX_SEQ);
     if (s->prefill_rows > NPU_PREFILL_ROWS_MAX ||
         (caps->prefill_rows && p->npu_target && s->prefill_rows > caps->prefill_rows))
-        return npu_fail(err, NPU_INVALID, "context.prefill_rows", "prefill_rows %u: at most %u", s->prefill_rows,
+        return npu_fail(err, NPU_INVALID, "context.prefill_rows", "`prefill_rows` %u: at most %u", s->prefill_rows,
                         p->npu_target && caps->prefill_rows ? caps->prefill_rows : NPU_PREFILL_ROWS_MAX);
     s->decode_rows = at_most(s->decode_rows, s->prefill_rows);
     if (caps->hw.window_bytes) { /* logits are not to push weights out of the device's window; they lie in one buffer */
@@ -111,7 +112,7 @@ static npu_status make_settings(const npu_model *m, const npu_context_params *p,
                 m->h.n_ctx_train);
     if (strlen(p->npu_devices ? p->npu_devices : "") >= sizeof s->devices ||
         strlen(p->split ? p->split : "") >= sizeof s->split)
-        return npu_fail(err, NPU_INVALID, "context.devices", "npu_devices or split is too long to be one");
+        return npu_fail(err, NPU_INVALID, "context.devices", "`npu_devices` or `split` is too long to be one");
     if (p->npu_devices) strcpy(s->devices, p->npu_devices);
     if (p->split) strcpy(s->split, p->split);
     return kv_type(p, &s->kv_type, err);

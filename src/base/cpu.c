@@ -32,12 +32,12 @@ npu_status npu_cpu_level(const char *name, uint32_t *features, npu_error *err) {
             *features = levels[i].features;
             if ((levels[i].features & ~here) == 0) return NPU_OK;
             *features = 0;
-            return npu_fail(err, NPU_UNSUPPORTED, "cpu.level_missing", "--cpu-level %s: this machine lacks it", name);
+            return npu_fail(err, NPU_UNSUPPORTED, "cpu.level_missing", "`cpu_level` %s: this machine lacks it", name);
         }
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", levels[i].name);
     }
     *features = 0;
-    return npu_fail(err, NPU_INVALID, "cpu.level_unknown", "--cpu-level %s: no such level (levels: %s)", name, list);
+    return npu_fail(err, NPU_INVALID, "cpu.level_unknown", "`cpu_level` %s: no such level (levels: %s)", name, list);
 }
 
 const char *npu_cpu_level_at(unsigned i) {

@@ -138,7 +138,7 @@ npu_status npu_pool_create(unsigned n_threads, npu_pool **out, npu_error *err) {
     unsigned cores = npu_pool_cores();
     if (!n_threads) n_threads = cores < NPU_POOL_MOST ? cores : NPU_POOL_MOST;
     if (n_threads > NPU_POOL_MOST) {
-        return npu_fail(err, NPU_INVALID, "pool.threads", "threads %u: at most %d", n_threads, NPU_POOL_MOST);
+        return npu_fail(err, NPU_INVALID, "pool.threads", "`threads` %u: at most %d", n_threads, NPU_POOL_MOST);
     }
     npu_pool *pool = aligned_alloc(LINE, (sizeof *pool + LINE - 1) / LINE * LINE);
     if (!pool) return npu_fail(err, NPU_NO_MEMORY, "pool.memory", "no memory for a pool of %u threads", n_threads);

@@ -195,14 +195,14 @@ static npu_status open_target(bench *b, const cli_options *o, npu_error *err) {
                                 .cpu_level = o->cpu_level,
                                 .driver = o->driver,
                                 .cache_dir = o->cache[0] ? o->cache : NULL,
-                                .timeout_s = o->timeout,
+                                .timeout_s = o->timeout_s,
                                 .no_wait = o->no_wait,
                                 .emu = o->emu[0] ? o->emu : NULL};
     npu_caps caps;
     NPU_TRY(b->ops->probe(&params, &caps, err));
     make_plan(b, &caps);
-    if (b->ops->design) NPU_TRY(b->ops->design(&params, &caps, o->kernels, &b->plan, err));
-    return b->ops->open(&params, b->ops->design ? &b->plan : NULL, o->kernels, &b->target, err);
+    if (b->ops->design) NPU_TRY(b->ops->design(&params, &caps, o->kernels_dir, &b->plan, err));
+    return b->ops->open(&params, b->ops->design ? &b->plan : NULL, o->kernels_dir, &b->target, err);
 }
 
 /* A graph target's gemv makes its buffers and turns the weights in each call: that is not what a product of a model

@@ -133,8 +133,8 @@ static npu_status find_target(const cli_options *o, const npu_target_ops **out, 
 
 /* Asked after the target's name, which is wrong whatever else is given. */
 static int check_flags(const cli_options *o) {
-    static const int of_devices[] = {CLI_OPT_device, CLI_OPT_driver,  CLI_OPT_kernels,
-                                     CLI_OPT_emu,    CLI_OPT_timeout, CLI_OPT_no_wait};
+    static const int of_devices[] = {CLI_OPT_device, CLI_OPT_driver,    CLI_OPT_kernels_dir,
+                                     CLI_OPT_emu,    CLI_OPT_timeout_s, CLI_OPT_no_wait};
     for (size_t i = 0; i < sizeof of_devices / sizeof of_devices[0]; i++)
         if (o->given[of_devices[i]])
             return cli_usage("%s has no effect with --repack: no device is opened", cli_option_name(of_devices[i]));

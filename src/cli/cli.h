@@ -30,6 +30,10 @@ __attribute__((format(printf, 2, 3))) void cli_part(FILE *out, const char *forma
 __attribute__((format(printf, 1, 2))) int cli_usage(const char *format, ...);
 __attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);
 
+/* What the library says, where it says `ctx` of a parameter by its name, as users of this program know it: --ctx. */
+enum { CLI_TEXT = 1024 }; /* of npu_log's lines, the longest; a flag is no longer than a name and its marks */
+const char *cli_flags_in(const char *text, char out[CLI_TEXT]);
+
 /* Prints the error as one line and returns the exit code of its status. */
 int cli_fail(const npu_error *err);
 /* The same of what a file holds: the line begins with its name ("-": standard input). */

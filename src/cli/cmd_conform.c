@@ -60,7 +60,7 @@ int cli_conform(const cli_options *o) {
                                 .n_threads = (unsigned)o->threads,
                                 .cpu_level = o->cpu_level,
                                 .driver = o->driver,
-                                .timeout_s = o->timeout,
+                                .timeout_s = o->timeout_s,
                                 .emu = o->emu[0] ? o->emu : NULL};
     const char *name;
     if (o->npu_target || o->device) bad = cli_choose_target(o, &name);
@@ -72,7 +72,7 @@ int cli_conform(const cli_options *o) {
                  ops->name);
         return cli_fail(&err);
     }
-    if (ops->open(&params, NULL, o->kernels, &target, &err) != NPU_OK) return cli_fail(&err);
+    if (ops->open(&params, NULL, o->kernels_dir, &target, &err) != NPU_OK) return cli_fail(&err);
     cli_look_for_interrupt();
     cli_profile *profile = o->profile ? calloc(1, sizeof *profile) : NULL;
     bad = o->profile && !profile ? cli_error("no memory for a profile") : run_cases(o, target, profile);

@@ -9,7 +9,8 @@
 
 static void print_line(const npu_target_ops *t, npu_status status, const npu_caps *caps, const npu_error *err) {
     if (status != NPU_OK) {
-        cli_line(stdout, "%-8s not usable: %s", t->name, err->text);
+        char text[CLI_TEXT];
+        cli_line(stdout, "%-8s not usable: %s", t->name, cli_flags_in(err->text, text));
         return;
     }
     cli_part(stdout, "%-8s %s", t->name, caps->device);
@@ -27,7 +28,8 @@ static json_t *to_json(const npu_target_ops *t, npu_status status, const npu_cap
         cli_json_set(&row, "window_bytes", json_integer((json_int_t)caps->hw.window_bytes));
         cli_json_set(&row, "bit_exact", json_boolean(caps->bit_exact));
     } else {
-        cli_json_set(&row, "why", json_string(err->text));
+        char text[CLI_TEXT];
+        cli_json_set(&row, "why", json_string(cli_flags_in(err->text, text)));
         cli_json_set(&row, "code", json_string(err->code));
     }
     return row;
@@ -39,7 +41,7 @@ int cli_devices(const cli_options *o) {
     npu_target_params params = {.logger = cli_logger(o),
                                 .driver = o->driver,
                                 .arch = o->arch,
-                                .timeout_s = o->timeout,
+                                .timeout_s = o->timeout_s,
                                 .emu = o->emu[0] ? o->emu : NULL};
     json_t *rows = json_array();
     for (unsigned i = 0; npu_target_at(i); i++) {

@@ -65,9 +65,9 @@ int cli_plan(const cli_options *o) {
     if (o->diff && !o->n_positional) return cli_usage("--diff %s needs a second file: --diff A B", o->diff);
     if (o->diff) return diff(o->diff, o->positional[0]);
     if (o->n_positional) return cli_usage("npu plan: '%s' is one operand too many", o->positional[0]);
-    if (o->check && !o->plan) return cli_usage("--check needs --plan FILE");
-    bool opens = o->check && !o->arch, kernels = o->kernels && !plans_with_kernels(o);
-    if (!opens && (kernels || o->given[CLI_OPT_timeout]))
+    if (o->check && !o->plan_path) return cli_usage("--check needs --plan FILE");
+    bool opens = o->check && !o->arch, kernels = o->kernels_dir && !plans_with_kernels(o);
+    if (!opens && (kernels || o->given[CLI_OPT_timeout_s]))
         return cli_usage("%s has no effect: only --check opens the NPU", kernels ? "--kernels" : "--timeout");
     cli_session session;
     npu_plan *plan = NULL;

@@ -22,12 +22,23 @@ static const struct kept_option {
 } kept_options[] = {
 #define KEPT(field, kind) \
     { CLI_OPT_##field, offsetof(cli_options, field), kind }
-    KEPT(model, FILE_NAME),    KEPT(device, TEXT),       KEPT(npu_target, TEXT),
-    KEPT(driver, TEXT),        KEPT(kernels, FILE_NAME), KEPT(plan, FILE_NAME),
-    KEPT(timeout, NUMBER),     KEPT(threads, COUNT),     KEPT(cpu_level, TEXT),
-    KEPT(prefill_rows, COUNT), KEPT(kv, TEXT),           KEPT(exact, SWITCH),
-    KEPT(fast, SWITCH),        KEPT(ctx, COUNT),         KEPT(no_fallback, SWITCH),
-    KEPT(max_tokens, COUNT),   KEPT(runs, COUNT),
+    KEPT(model, FILE_NAME),
+    KEPT(device, TEXT),
+    KEPT(npu_target, TEXT),
+    KEPT(driver, TEXT),
+    KEPT(kernels_dir, FILE_NAME),
+    KEPT(plan_path, FILE_NAME),
+    KEPT(timeout_s, NUMBER),
+    KEPT(threads, COUNT),
+    KEPT(cpu_level, TEXT),
+    KEPT(prefill_rows, COUNT),
+    KEPT(kv, TEXT),
+    KEPT(exact, SWITCH),
+    KEPT(fast, SWITCH),
+    KEPT(ctx, COUNT),
+    KEPT(no_fallback, SWITCH),
+    KEPT(max_tokens, COUNT),
+    KEPT(runs, COUNT),
 #undef KEPT
 };
 

@@ -122,10 +122,10 @@ static int show_kernels(const char *kernels, const npu_target_ops *target) {
 
 int cli_show_kernels(const cli_options *o) {
     int bad = 0;
-    for (unsigned i = 0; o->kernels && npu_target_at(i) && !bad; i++) {
+    for (unsigned i = 0; o->kernels_dir && npu_target_at(i) && !bad; i++) {
         const npu_target_ops *t = npu_target_at(i);
         if (t->search_variable && (!o->npu_target || !strcmp(o->npu_target, t->name)))
-            bad = show_kernels(o->kernels, t);
+            bad = show_kernels(o->kernels_dir, t);
     }
     return bad;
 }

@@ -15,6 +15,7 @@ typedef enum kind { KIND_TEXT, KIND_WORD, KIND_COUNT, KIND_NUMBER, KIND_SWITCH, 
 static const struct option {
     kind kind;
     size_t offset;
+    const char *field;
     const char *name;
     char letter;
     const char *arg;
@@ -22,8 +23,9 @@ static const struct option {
     double min, max;
     const char *help;
 } options[] = {
-#define CLI_OPTION(kind, field, name, letter, arg, groups, min, max, help) \
-    {KIND_##kind, offsetof(cli_options, field), name, letter, arg, CLI_##groups, (double)(min), (double)(max), help},
+#define CLI_OPTION(kind, field, name, letter, arg, groups, min, max, help)                                             \
+    {KIND_##kind, offsetof(cli_options, field), #field, name, letter, arg, CLI_##groups, (double)(min), (double)(max), \
+     help},
 #include "cli/options.def"
 };
 
@@ -162,6 +164,12 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *ou
 
 const char *cli_option_name(int option) {
     return options[option].name;
+}
+
+const char *cli_option_of(const char *field, size_t n) {
+    for (int i = 0; i < CLI_OPT_LIMIT; i++)
+        if (strlen(options[i].field) == n && !memcmp(options[i].field, field, n)) return options[i].name;
+    return NULL;
 }
 
 static bool is_printable(char c) {

@@ -89,7 +89,8 @@ int cli_check_options(const cli_options *options);
 
 /* The name of a flag, CLI_OPT_FIELD. */
 const char *cli_option_name(int option);
-bool cli_option_takes(int option, double value); /* whether a number is in the option's range */
+const char *cli_option_of(const char *field, size_t n); /* of the flag with that field; NULL: none */
+bool cli_option_takes(int option, double value);        /* whether a number is in the option's range */
 
 /* The flags that were given, but the |n| of |without|, as a shell takes them, each after a blank. */
 void cli_print_given(const cli_options *options, const int *without, size_t n);

@@ -8,9 +8,9 @@
 /* bench --ops, --repack and --roofline measure without a model: what says how to run one would be passed over. */
 static int check_no_model(const cli_options *o) {
     static const int of_models[] = {CLI_OPT_model,       CLI_OPT_prompt_tokens, CLI_OPT_gen_tokens, CLI_OPT_depth,
-                                    CLI_OPT_ctx,         CLI_OPT_json_schema,   CLI_OPT_host_cost,  CLI_OPT_plan,
+                                    CLI_OPT_ctx,         CLI_OPT_json_schema,   CLI_OPT_host_cost,  CLI_OPT_plan_path,
                                     CLI_OPT_no_fallback, CLI_OPT_prefill_rows,  CLI_OPT_kv,         CLI_OPT_exact,
-                                    CLI_OPT_fast,        CLI_OPT_profile,       CLI_OPT_trace,      CLI_OPT_parallel,
+                                    CLI_OPT_fast,        CLI_OPT_profile,       CLI_OPT_trace_path, CLI_OPT_parallel,
                                     CLI_OPT_no_cache,    CLI_OPT_cache_limit};
     static const int of_targets[] = {CLI_OPT_runs, CLI_OPT_device, CLI_OPT_npu_target};
     const char *alone = o->ops ? "--ops" : o->repack ? "--repack" : o->roofline ? "--roofline" : NULL;
@@ -28,46 +28,26 @@ static int check_pairs(const cli_options *o) {
     static const struct {
         int a, b;
     } pairs[] = {
-        {CLI_OPT_exact, CLI_OPT_fast},
-        {CLI_OPT_exact, CLI_OPT_npu_target},
-        {CLI_OPT_prompt, CLI_OPT_file},
-        {CLI_OPT_verbose, CLI_OPT_quiet},
-        {CLI_OPT_exact, CLI_OPT_driver},
-        {CLI_OPT_fast, CLI_OPT_npu_target},
-        {CLI_OPT_fast, CLI_OPT_driver},
-        {CLI_OPT_host_cost, CLI_OPT_json_schema},
-        {CLI_OPT_no_cache, CLI_OPT_cache_limit},
-        {CLI_OPT_ops, CLI_OPT_repack},
-        {CLI_OPT_estimate, CLI_OPT_ops},
-        {CLI_OPT_estimate, CLI_OPT_repack},
-        {CLI_OPT_estimate, CLI_OPT_roofline},
-        {CLI_OPT_estimate, CLI_OPT_host_cost},
-        {CLI_OPT_estimate, CLI_OPT_json_schema},
-        {CLI_OPT_estimate, CLI_OPT_parallel},
-        {CLI_OPT_estimate, CLI_OPT_runs},
-        {CLI_OPT_estimate, CLI_OPT_prompt_tokens},
-        {CLI_OPT_estimate, CLI_OPT_gen_tokens},
-        {CLI_OPT_estimate, CLI_OPT_profile},
-        {CLI_OPT_estimate, CLI_OPT_trace},
-        {CLI_OPT_parallel, CLI_OPT_host_cost},
-        {CLI_OPT_ops, CLI_OPT_roofline},
-        {CLI_OPT_repack, CLI_OPT_roofline},
-        {CLI_OPT_parallel, CLI_OPT_json_schema},
-        {CLI_OPT_detokenize, CLI_OPT_prompt},
-        {CLI_OPT_detokenize, CLI_OPT_file},
-        {CLI_OPT_detokenize, CLI_OPT_no_special},
-        {CLI_OPT_check, CLI_OPT_output},
-        {CLI_OPT_diff, CLI_OPT_check},
-        {CLI_OPT_diff, CLI_OPT_output},
-        {CLI_OPT_diff, CLI_OPT_model},
-        {CLI_OPT_diff, CLI_OPT_plan},
-        {CLI_OPT_raw, CLI_OPT_system},
-        {CLI_OPT_raw, CLI_OPT_template},
-        {CLI_OPT_json_mode, CLI_OPT_json_schema},
-        {CLI_OPT_mirostat, CLI_OPT_top_k},
-        {CLI_OPT_mirostat, CLI_OPT_top_p},
-        {CLI_OPT_mirostat, CLI_OPT_min_p},
-        {CLI_OPT_mirostat, CLI_OPT_typical},
+        {CLI_OPT_exact, CLI_OPT_fast},           {CLI_OPT_exact, CLI_OPT_npu_target},
+        {CLI_OPT_prompt, CLI_OPT_file},          {CLI_OPT_verbose, CLI_OPT_quiet},
+        {CLI_OPT_exact, CLI_OPT_driver},         {CLI_OPT_fast, CLI_OPT_npu_target},
+        {CLI_OPT_fast, CLI_OPT_driver},          {CLI_OPT_host_cost, CLI_OPT_json_schema},
+        {CLI_OPT_no_cache, CLI_OPT_cache_limit}, {CLI_OPT_ops, CLI_OPT_repack},
+        {CLI_OPT_estimate, CLI_OPT_ops},         {CLI_OPT_estimate, CLI_OPT_repack},
+        {CLI_OPT_estimate, CLI_OPT_roofline},    {CLI_OPT_estimate, CLI_OPT_host_cost},
+        {CLI_OPT_estimate, CLI_OPT_json_schema}, {CLI_OPT_estimate, CLI_OPT_parallel},
+        {CLI_OPT_estimate, CLI_OPT_runs},        {CLI_OPT_estimate, CLI_OPT_prompt_tokens},
+        {CLI_OPT_estimate, CLI_OPT_gen_tokens},  {CLI_OPT_estimate, CLI_OPT_profile},
+        {CLI_OPT_estimate, CLI_OPT_trace_path},  {CLI_OPT_parallel, CLI_OPT_host_cost},
+        {CLI_OPT_ops, CLI_OPT_roofline},         {CLI_OPT_repack, CLI_OPT_roofline},
+        {CLI_OPT_parallel, CLI_OPT_json_schema}, {CLI_OPT_detokenize, CLI_OPT_prompt},
+        {CLI_OPT_detokenize, CLI_OPT_file},      {CLI_OPT_detokenize, CLI_OPT_no_special},
+        {CLI_OPT_check, CLI_OPT_output},         {CLI_OPT_diff, CLI_OPT_check},
+        {CLI_OPT_diff, CLI_OPT_output},          {CLI_OPT_diff, CLI_OPT_model},
+        {CLI_OPT_diff, CLI_OPT_plan_path},       {CLI_OPT_raw, CLI_OPT_system},
+        {CLI_OPT_raw, CLI_OPT_template},         {CLI_OPT_json_mode, CLI_OPT_json_schema},
+        {CLI_OPT_mirostat, CLI_OPT_top_k},       {CLI_OPT_mirostat, CLI_OPT_top_p},
+        {CLI_OPT_mirostat, CLI_OPT_min_p},       {CLI_OPT_mirostat, CLI_OPT_typical},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         if (o->given[pairs[i].a] && o->given[pairs[i].b])
@@ -85,7 +65,9 @@ static int check_pairs(const cli_options *o) {
 static int check_cpu_level(const cli_options *o) {
     uint32_t features;
     npu_error err = {0};
-    if (o->cpu_level && npu_cpu_level(o->cpu_level, &features, &err) == NPU_INVALID) return cli_usage("%s", err.text);
+    char text[CLI_TEXT];
+    if (o->cpu_level && npu_cpu_level(o->cpu_level, &features, &err) == NPU_INVALID)
+        return cli_usage("%s", cli_flags_in(err.text, text));
     return 0;
 }
 

@@ -22,7 +22,7 @@ typedef struct results {
 } results;
 
 static results results_of(const cli_options *o) {
-    return (results){{{CLI_OPT_output, o->output}, {CLI_OPT_trace, o->trace}}};
+    return (results){{{CLI_OPT_output, o->output}, {CLI_OPT_trace_path, o->trace_path}}};
 }
 
 /* Whether |path| is there and is that file. */
@@ -34,15 +34,16 @@ static bool is_file(const char *path, uint64_t device, uint64_t inode) {
 /* A result would destroy the user's file that is read, or another result. */
 int cli_check_results(const cli_options *o) {
     const struct result read[] = {
-        {CLI_OPT_model, o->model},       {CLI_OPT_file, o->file},
-        {CLI_OPT_template, o->template}, {CLI_OPT_json_schema, o->json_schema},
-        {CLI_OPT_plan, o->plan},         {CLI_OPT_text, o->text},
-        {CLI_OPT_messages, o->messages}, {CLI_OPT_ids, o->ids && *o->ids == '@' ? o->ids + 1 : NULL}};
+        {CLI_OPT_model, o->model},         {CLI_OPT_file, o->file},
+        {CLI_OPT_template, o->template},   {CLI_OPT_json_schema, o->json_schema},
+        {CLI_OPT_plan_path, o->plan_path}, {CLI_OPT_text, o->text},
+        {CLI_OPT_messages, o->messages},   {CLI_OPT_ids, o->ids && *o->ids == '@' ? o->ids + 1 : NULL}};
     results to = results_of(o);
     struct stat st;
-    if (o->output && o->trace &&
-        (!strcmp(o->output, o->trace) || (stat(o->output, &st) == 0 && is_file(o->trace, st.st_dev, st.st_ino))))
-        return cli_usage("--trace %s is what --output writes", o->trace);
+    if (o->output && o->trace_path &&
+        (!strcmp(o->output, o->trace_path) ||
+         (stat(o->output, &st) == 0 && is_file(o->trace_path, st.st_dev, st.st_ino))))
+        return cli_usage("--trace %s is what --output writes", o->trace_path);
     for (size_t i = 0; i < sizeof read / sizeof read[0]; i++)
         for (int k = 0; read[i].path && k < 2; k++)
             if (stat(read[i].path, &st) == 0 && is_file(to.list[k].path, st.st_dev, st.st_ino))

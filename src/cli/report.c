@@ -128,17 +128,36 @@ static bool is_usage(const npu_error *err) {
            !strcmp(err->code, "conform.none");
 }
 
-static const char *text_of(const npu_error *err) {
-    return err->text[0] ? err->text : npu_status_text(err->status);
+const char *cli_flags_in(const char *text, char out[CLI_TEXT]) {
+    size_t n = 0;
+    while (*text && n + 1 < CLI_TEXT) {
+        size_t len = *text == '`' ? strcspn(text + 1, "`") : 0;
+        const char *flag = len && text[1 + len] ? cli_option_of(text + 1, len) : NULL;
+        if (!flag) {
+            out[n++] = *text++;
+            continue;
+        }
+        int written = snprintf(out + n, CLI_TEXT - n, "%s", flag);
+        n = n + (size_t)written < CLI_TEXT ? n + (size_t)written : CLI_TEXT - 1;
+        text += len + 2;
+    }
+    out[n] = 0;
+    return out;
+}
+
+static const char *text_of(const npu_error *err, char out[CLI_TEXT]) {
+    return cli_flags_in(err->text[0] ? err->text : npu_status_text(err->status), out);
 }
 
 int cli_fail(const npu_error *err) {
-    cli_error("%s [%s]", text_of(err), err->code);
+    char text[CLI_TEXT];
+    cli_error("%s [%s]", text_of(err, text), err->code);
     return is_usage(err) ? CLI_EXIT_USAGE : exit_code(err);
 }
 
 int cli_fail_in(const char *path, const npu_error *err) {
-    cli_error("%s: %s [%s]", strcmp(path, "-") ? path : "standard input", text_of(err), err->code);
+    char text[CLI_TEXT];
+    cli_error("%s: %s [%s]", strcmp(path, "-") ? path : "standard input", text_of(err, text), err->code);
     return exit_code(err);
 }
 
@@ -222,8 +241,9 @@ void cli_end_when_stuck(void) {
 
 static void print_log(void *context, npu_log_level level, const char *text) {
     static const char *const names[] = {"error", "warning", "info", "debug"};
+    char with_flags[CLI_TEXT];
     (void)context;
-    cli_line(stderr, "npu: %s: %s", names[level], text);
+    cli_line(stderr, "npu: %s: %s", names[level], cli_flags_in(text, with_flags));
 }
 
 npu_logger cli_logger(const cli_options *o) {

@@ -42,13 +42,13 @@ npu_context_params cli_context_params(const cli_options *o) {
         .npu_devices = o->npu_devices,
         .split = o->split,
         .driver = o->driver,
-        .kernels_dir = o->kernels,
+        .kernels_dir = o->kernels_dir,
         .cache_dir = o->cache[0] ? o->cache : NULL,
         .no_cache = o->no_cache,
         .cache_limit_bytes = (uint64_t)o->cache_limit,
-        .plan_path = o->plan,
+        .plan_path = o->plan_path,
         .emu = o->emu[0] ? o->emu : NULL,
-        .timeout_s = o->timeout,
+        .timeout_s = o->timeout_s,
         .no_fallback = o->no_fallback,
         .no_wait = o->no_wait,
         .cancelled = is_interrupted,
@@ -62,7 +62,7 @@ int cli_check_target(const cli_options *o) {
     const npu_target_ops *target;
     npu_error err = {0};
     if (!o->npu_target) {
-        static const int for_npu[] = {CLI_OPT_kernels, CLI_OPT_timeout, CLI_OPT_no_fallback, CLI_OPT_no_wait};
+        static const int for_npu[] = {CLI_OPT_kernels_dir, CLI_OPT_timeout_s, CLI_OPT_no_fallback, CLI_OPT_no_wait};
         bool want = o->device && !strcmp(o->device, "npu");
         if (o->driver) return cli_usage("--driver %s needs --npu-target", o->driver);
         if (o->emu[0]) return cli_usage("--emu %s needs --npu-target", o->emu[0]);
@@ -80,7 +80,7 @@ int cli_check_target(const cli_options *o) {
                                 .devices = o->npu_devices,
                                 .split = o->split,
                                 .emu = o->emu[0] ? o->emu : NULL};
-    return npu_target_check(target, &params, o->kernels, &err) == NPU_OK ? 0 : cli_fail(&err);
+    return npu_target_check(target, &params, o->kernels_dir, &err) == NPU_OK ? 0 : cli_fail(&err);
 }
 
 npu_status cli_emu_keys(const cli_options *o, const char **keys, npu_error *err) {
@@ -153,7 +153,7 @@ int cli_open_context(const cli_options *o, cli_session *session) {
     npu_error err = {0};
     int bad = cli_choose_target(o, &params.npu_target);
     if (bad) return bad;
-    params.trace_path = session->trace = o->trace;
+    params.trace_path = session->trace = o->trace_path;
     if (o->profile && !(session->profile = calloc(1, sizeof *session->profile)))
         return cli_fail(&(npu_error){.status = NPU_NO_MEMORY, .code = "profile.memory"});
     npu_status status = npu_context_open(session->model, &params, &session->context, &err);

@@ -76,17 +76,17 @@ static npu_status check_settings(const npu_plan_settings *a, const npu_plan_sett
     if (a->mode != b->mode)
         return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for another mode than asked for");
     if (a->kv_type != b->kv_type)
-        return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for another --kv type");
+        return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for another `kv` type");
     if (a->ctx != b->ctx || a->n_seq != b->n_seq)
         return npu_fail(err, NPU_REFUSED, "plan.settings",
-                        "the plan is for --ctx %u and %u sequences, asked for are %u and %u", a->ctx, a->n_seq, b->ctx,
+                        "the plan is for `ctx` %u and %u sequences, asked for are %u and %u", a->ctx, a->n_seq, b->ctx,
                         b->n_seq);
     if (a->decode_rows != b->decode_rows || a->prefill_rows != b->prefill_rows)
         return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for %u and %u rows, asked for are %u and %u",
                         a->decode_rows, a->prefill_rows, b->decode_rows, b->prefill_rows);
     if (strcmp(a->devices, b->devices) != 0 || strcmp(a->split, b->split) != 0)
         return npu_fail(err, NPU_REFUSED, "plan.settings",
-                        "the plan is for --npu-devices \"%s\" --split %s, asked for are \"%s\" and %s", a->devices,
+                        "the plan is for `npu_devices` \"%s\" `split` %s, asked for are \"%s\" and %s", a->devices,
                         a->split[0] ? a->split : "none", b->devices, b->split[0] ? b->split : "none");
     if (a->out_rows != b->out_rows)
         return npu_fail(err, NPU_REFUSED, "plan.settings", "the plan is for %u rows of logits in a step, this is %u",

@@ -43,7 +43,7 @@ npu_status npu_target_find(const char *name, const npu_target_ops **out, npu_err
         }
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", t->name);
     }
-    return npu_fail(err, NPU_REFUSED, "target.unknown", "--npu-target %s: this build has no such target (compiled: %s)",
+    return npu_fail(err, NPU_REFUSED, "target.unknown", "`npu_target` %s: this build has no such target (compiled: %s)",
                     name, used ? list : "none");
 }
 
@@ -51,7 +51,7 @@ npu_status npu_target_check(const npu_target_ops *target, const npu_target_param
                             npu_error *err) {
     if ((params->devices || params->split) && !target->has_devices)
         return npu_fail(err, NPU_REFUSED, "target.devices", "target %s works on one device: it takes no %s",
-                        target->name, params->devices ? "--npu-devices" : "--split");
+                        target->name, params->devices ? "`npu_devices`" : "`split`");
     return target->check_params ? target->check_params(params, kernels_dir, err) : NPU_OK;
 }
 

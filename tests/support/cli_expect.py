@@ -2,6 +2,7 @@
 
     from cli_expect import MODEL, expect, finish
 """
+import re
 import subprocess
 import sys
 
@@ -24,6 +25,8 @@ def expect(code, *args, says="", out=None, stdin=b""):
         problem = f"exit code {done.returncode}, expected {code}"
     elif code != 0 and len(lines) != 1:
         problem = f"{len(lines)} error lines, expected 1"
+    elif re.search("`[a-z_]+`", err):
+        problem = "names a parameter of the library, not a flag"
     elif says and says not in (lines[0] if code else err):
         problem = f"does not say {says!r}"
     elif code != 0 and done.stdout:

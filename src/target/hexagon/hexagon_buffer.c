@@ -23,7 +23,7 @@ static npu_status fail_announcing(npu_hex_session *s, int result, const char *do
     if (npu_hex_watch_has_ended(s->watch)) {
         npu__hex_lose(s, NPU_TIMEOUT);
         return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout",
-                        "%s: %s took longer than %g s (--timeout, but %d s at least), and its process was ended",
+                        "%s: %s took longer than %g s (`timeout_s`, but %d s at least), and its process was ended",
                         s->name, doing, npu_hex_watch_limit_s(s->watch), NPU_HEX_CALL_LEAST_S);
     }
     if (status == NPU_DEVICE_LOST) npu__hex_lose(s, status);

@@ -48,7 +48,7 @@ npu_status npu_hex_arch_named(const char *name, const npu_hex_arch **out, npu_er
     }
     *out = NULL;
     list(known, sizeof known);
-    return npu_fail(err, NPU_REFUSED, "hexagon.unknown_arch", "--arch %s: no NPU program for it (there are: %s)", name,
+    return npu_fail(err, NPU_REFUSED, "hexagon.unknown_arch", "`arch` %s: no NPU program for it (there are: %s)", name,
                     known);
 }
 

@@ -78,7 +78,7 @@ static npu_status open_real(const char *name, npu_hex_driver *d, npu_error *err)
     const char *why = d->library ? "it is an emulated device, which must be asked for by name" : dlerror();
     npu_fail(err, NPU_NO_DEVICE, "hexagon.no_library",
              "driver %s: no Hexagon device: looked for libcdsprpc.so (%s) and /dev/fastrpc-cdsp (%s); an emulated one: "
-             "--npu-target hexagon --driver sim",
+             "`npu_target` hexagon `driver` sim",
              name, why, access("/dev/fastrpc-cdsp", F_OK) ? "not there" : "there");
     npu_hex_driver_close(d);
     return NPU_NO_DEVICE;
@@ -114,11 +114,11 @@ static const char *value_of(const char *setting, const char *key) {
 static npu_status check_setting(const char *setting, const npu_target_params *params, const char *kernels_dir,
                                 npu_error *err) {
     const char *arch = value_of(setting, "arch"), *driver = value_of(setting, "driver"), *flag = NULL, *said = NULL;
-    if (driver && strcmp(driver, params->driver) != 0) flag = "--driver", said = params->driver;
-    if (value_of(setting, "program") && kernels_dir) flag = "--kernels", said = kernels_dir;
-    if (arch && params->arch && strcmp(arch, params->arch) != 0) flag = "--arch", said = params->arch;
+    if (driver && strcmp(driver, params->driver) != 0) flag = "`driver`", said = params->driver;
+    if (value_of(setting, "program") && kernels_dir) flag = "`kernels_dir`", said = kernels_dir;
+    if (arch && params->arch && strcmp(arch, params->arch) != 0) flag = "`arch`", said = params->arch;
     if (!flag) return NPU_OK;
-    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu %s and %s %s contradict each other: leave one out",
+    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "`emu` %s and %s %s contradict each other: leave one out",
                     setting, flag, said);
 }
 
@@ -128,7 +128,7 @@ static npu_status configure_arch(npu_hex_driver *d, const char *name, const npu_
     NPU_TRY(npu_hex_arch_named(params->arch, &arch, err));
     snprintf(setting, sizeof setting, "arch=v%u", arch->arch);
     if (configure(d, setting, err) == NPU_OK) return NPU_OK;
-    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--arch %s and --driver %s contradict each other: %s",
+    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "`arch` %s and `driver` %s contradict each other: %s",
                     params->arch, name, d->refusal());
 }
 
@@ -168,7 +168,7 @@ static npu_status find_driver(const char *name, size_t *i, npu_error *err) {
     size_t used = 0;
     for (size_t k = 0; k < sizeof drivers / sizeof drivers[0]; k++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "", drivers[k].name);
-    return npu_fail(err, NPU_REFUSED, "hexagon.unknown_driver", "--driver %s: hexagon has no such driver (%s)", name,
+    return npu_fail(err, NPU_REFUSED, "hexagon.unknown_driver", "`driver` %s: hexagon has no such driver (%s)", name,
                     known);
 }
 
@@ -184,11 +184,11 @@ static npu_status check_folder(const char *kernels_dir, bool emulated, npu_error
         why = "too long a name";
     else if (kernels_dir && !emulated && strchr(kernels_dir, ';'))
         why = "FastRPC takes no folder with a ; in its name";
-    return why ? npu_fail(err, NPU_REFUSED, "hexagon.kernels", "--kernels %s: %s", kernels_dir, why) : NPU_OK;
+    return why ? npu_fail(err, NPU_REFUSED, "hexagon.kernels", "`kernels_dir` %s: %s", kernels_dir, why) : NPU_OK;
 }
 
 static npu_status refuse_emu(const char *driver, npu_error *err) {
-    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "--emu is for emulated drivers, not %s", driver);
+    return npu_fail(err, NPU_REFUSED, "hexagon.emu_setting", "`emu` is for emulated drivers, not %s", driver);
 }
 
 static npu_status check_emulated(const npu_target_params *params, const char *driver, bool emulated, npu_error *err) {
@@ -232,7 +232,7 @@ void npu_hex_driver_close(npu_hex_driver *d) {
 
 void npu_hex_driver_tell_unmet(const npu_hex_driver *d, const npu_logger *logger) {
     char rules[400];
-    if (d->unmet && d->unmet(rules, sizeof rules)) npu_log(logger, NPU_LOG_WARN, "--emu fault: nothing met %s", rules);
+    if (d->unmet && d->unmet(rules, sizeof rules)) npu_log(logger, NPU_LOG_WARN, "`emu` fault: nothing met %s", rules);
 }
 
 npu_status npu_hex_describe_emu(const npu_target_params *params, const char **text, npu_error *err) {

@@ -41,8 +41,8 @@ static npu_status check_transport(const npu_hex_target *t, npu_error *err) {
         if (npu_hex_session_has_queue(t->sessions[i])) continue;
         const char *why = npu_hex_session_no_queue(t->sessions[i], &status);
         return npu_fail(err, status, "hexagon.split_transport",
-                        "--split %s needs packet queues, as its devices wait for each other inside a batch, and %s has "
-                        "none (%s). --split layer works",
+                        "`split` %s needs packet queues, as its devices wait for each other inside a batch, and %s has "
+                        "none (%s). `split` layer works",
                         npu_hex_split_name(t->set.split), npu_hex_session_name(t->sessions[i]), why);
     }
     return NPU_OK;

@@ -175,7 +175,7 @@ static uint32_t most_with_room(const npu_caps *caps, const npu_plan *plan, bool 
     return low;
 }
 
-/* "; --ctx 96 or less would fit", "" when nothing of the kind helps. */
+/* "; `ctx` 96 or less would fit", "" when nothing of the kind helps. */
 static const char *advise(const npu_caps *caps, const npu_plan *plan, char text[128]) {
     enum { LEAST_CTX = 16 }; /* less is no help */
     const npu_plan_settings *s = &plan->settings;
@@ -183,18 +183,18 @@ static const char *advise(const npu_caps *caps, const npu_plan *plan, char text[
     uint32_t rows = most_with_room(caps, plan, false, s->prefill_rows, s->ctx);
     text[0] = 0;
     if (ctx >= LEAST_CTX && rows)
-        snprintf(text, 128, "; --ctx %u or less, or --prefill-rows %u or less, would fit", ctx, rows);
+        snprintf(text, 128, "; `ctx` %u or less, or `prefill_rows` %u or less, would fit", ctx, rows);
     else if (ctx >= LEAST_CTX)
-        snprintf(text, 128, "; --ctx %u or less would fit", ctx);
+        snprintf(text, 128, "; `ctx` %u or less would fit", ctx);
     else if (rows)
-        snprintf(text, 128, "; --prefill-rows %u or less would fit", rows);
+        snprintf(text, 128, "; `prefill_rows` %u or less would fit", rows);
     if (text[0]) return text;
     uint32_t least = s->ctx < LEAST_CTX ? s->ctx : LEAST_CTX;
     rows = most_with_room(caps, plan, false, s->prefill_rows, least);
     if (!rows) return text;
     rows = (rows + 1) / 2; /* so that some of the room is left for the context */
     ctx = most_with_room(caps, plan, true, s->ctx, rows);
-    snprintf(text, 128, "; --ctx %u or less with --prefill-rows %u or less would fit", ctx, rows);
+    snprintf(text, 128, "; `ctx` %u or less with `prefill_rows` %u or less would fit", ctx, rows);
     return text;
 }
 

@@ -48,7 +48,7 @@ static npu_status fail_open(const npu_hex_session *s, const char *uri, int resul
     npu_status status = npu_hex_status(result);
     const char *reason = s->driver->refusal ? s->driver->refusal() : "";
     if (!*reason && *s->driver->programs && !s->driver->emulated)
-        reason = "FastRPC looks for it along DSP_LIBRARY_PATH only, where the folder of --kernels has to be";
+        reason = "FastRPC looks for it along DSP_LIBRARY_PATH only, where the folder of `kernels_dir` has to be";
     /* A process that can't be made or is gone already: the program is what it does first. */
     if (!*reason && *s->driver->programs && status == NPU_DEVICE_LOST)
         reason = "the NPU process ended while it loaded it";
@@ -93,7 +93,7 @@ static npu_status find_domain(npu_hex_session *s, npu_error *err) {
     if (!result) return NPU_OK;
     return npu_fail(err, NPU_NO_DEVICE, "hexagon.place", "%s (domain %s) is not there: %s (0x%x)%s", s->name, domain,
                     npu_hex_result_name(result), (unsigned)result,
-                    s->driver->emulated ? " (emulated: --emu cdsps=2, sessions=4)" : "");
+                    s->driver->emulated ? " (emulated: `emu` cdsps=2, sessions=4)" : "");
 }
 
 static npu_status open_handle(npu_hex_session *s, npu_error *err) {
@@ -178,7 +178,7 @@ static npu_status watched(npu_hex_session *s, npu_status status, npu_error *err)
     npu_hex_watch_end(s->watch);
     if (!npu_hex_watch_has_ended(s->watch)) return status;
     return npu_fail(err, NPU_TIMEOUT, "hexagon.timeout",
-                    "%s did not get ready within %g s (--timeout, but %d s at least) and was ended", s->name,
+                    "%s did not get ready within %g s (`timeout_s`, but %d s at least) and was ended", s->name,
                     npu_hex_watch_limit_s(s->watch), NPU_HEX_CALL_LEAST_S);
 }
 

@@ -23,7 +23,7 @@ void npu_hex_set_write(const npu_hex_set *set, char out[64]) {
 }
 
 static npu_status bad(const char *devices, const char *what, npu_error *err) {
-    return npu_fail(err, NPU_INVALID, "hexagon.devices", "--npu-devices \"%s\": %s", devices, what);
+    return npu_fail(err, NPU_INVALID, "hexagon.devices", "`npu_devices` \"%s\": %s", devices, what);
 }
 
 /* One digit below |limit|, at most two characters looked at. */
@@ -70,7 +70,7 @@ npu_status npu_hex_set_read(const char *devices, const char *split, npu_hex_set 
     *out = (npu_hex_set){.n = 0};
     if (!devices && split)
         return npu_fail(err, NPU_INVALID, "hexagon.split",
-                        "--split %s: without --npu-devices there is nothing to split", split);
+                        "`split` %s: without `npu_devices` there is nothing to split", split);
     if (!devices) {
         out->n = 1;
         return NPU_OK;
@@ -81,9 +81,9 @@ npu_status npu_hex_set_read(const char *devices, const char *split, npu_hex_set 
         unsigned s = NPU_HEX_LAYER;
         while (s <= NPU_HEX_TENSOR && strcmp(split_names[s], split) != 0) s++;
         if (s > NPU_HEX_TENSOR)
-            return npu_fail(err, NPU_INVALID, "hexagon.split", "--split %s: not one of layer, row, tensor", split);
+            return npu_fail(err, NPU_INVALID, "hexagon.split", "`split` %s: not one of layer, row, tensor", split);
         if (group && s != NPU_HEX_ROW)
-            return npu_fail(err, NPU_INVALID, "hexagon.split", "--split %s: a group in brackets is split by rows",
+            return npu_fail(err, NPU_INVALID, "hexagon.split", "`split` %s: a group in brackets is split by rows",
                             split);
         out->split = (npu_hex_split)s;
     }

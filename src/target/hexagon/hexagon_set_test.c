@@ -60,7 +60,7 @@ static void refused_sets(void **state) {
         {"0:0,0:1", "columns", "not one of"},
         {"[0:0,0:1]", "layer", "brackets"},
         {"0:0,0:1,0:2,0:3,1:0,1:1,1:2,1:3,0:0", NULL, "more than 8"},
-        {NULL, "layer", "without --npu-devices"},
+        {NULL, "layer", "without `npu_devices`"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

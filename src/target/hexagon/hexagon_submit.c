@@ -185,12 +185,12 @@ npu_status npu_hex_result(npu_hex_session *s, uint64_t sequence, uint32_t *code,
     if (a->code == NPU_WIRE_MAP_FAILED && a->op < 0)
         return npu_fail(err, codes[a->code].status, codes[a->code].name,
                         "%s: buffer %u of a batch: %s; all of a batch's buffers must be there at once: its address "
-                        "space or its number of mappings is too small (emulated: --emu window=, slots=)",
+                        "space or its number of mappings is too small (emulated: `emu` window=, slots=)",
                         s->name, a->index, codes[a->code].text);
     if (a->code == NPU_WIRE_MAP_KEPT)
         return npu_fail(err, codes[a->code].status, codes[a->code].name,
                         "%s: buffer %u of a batch: %s; on such a device all of a model must be mapped at once: take a "
-                        "smaller model, a shorter --ctx or more --npu-devices (emulated: a larger --emu window=, or "
+                        "smaller model, a shorter `ctx` or more `npu_devices` (emulated: a larger `emu` window=, or "
                         "window_by_free=0)",
                         s->name, a->index, codes[a->code].text);
     if (a->op < 0 && !a->index)

@@ -171,8 +171,9 @@ static bool is_emulated(const npu_target_params *params) {
 npu_status npu_xdna_no_kernels(const npu_target_params *params, npu_error *err) {
     if (is_emulated(params) && params->cache_dir) return NPU_OK;
     return npu_fail(err, NPU_REFUSED, "plan.manifest",
-                    is_emulated(params) ? "no folder to keep generated kernels in; give --kernels DIR"
-                                        : "--npu-target xdna needs --kernels DIR, a folder with " NPU_XDNA_MANIFEST);
+                    is_emulated(params)
+                        ? "no folder to keep generated kernels in; give `kernels_dir` DIR"
+                        : "`npu_target` xdna needs `kernels_dir` DIR, a folder with " NPU_XDNA_MANIFEST);
 }
 
 npu_status npu_xdna_design(const npu_target_params *params, const npu_caps *caps, const char *kernels_dir,

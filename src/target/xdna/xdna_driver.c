@@ -78,7 +78,7 @@ static npu_status find_driver(const char *name, npu_xdna_driver *out, npu_error 
         *out = drivers[i];
         if (!strcmp(out->name, name ? name : "auto")) return NPU_OK;
     }
-    return npu_fail(err, NPU_REFUSED, "xdna.unknown_driver", "--driver %s: xdna has no such driver (auto, accel, emu)",
+    return npu_fail(err, NPU_REFUSED, "xdna.unknown_driver", "`driver` %s: xdna has no such driver (auto, accel, emu)",
                     name);
 }
 
@@ -86,7 +86,7 @@ npu_status npu__xdna_driver(const npu_xdna_params *params, npu_xdna_driver *out,
     NPU_TRY(find_driver(params->driver, out, err));
     if (out->emulated) return emulated(params, out, err);
     if (params->emu && *params->emu)
-        return npu_fail(err, NPU_REFUSED, "xdna.emu_setting", "--emu is for the emulated driver, not %s", out->name);
+        return npu_fail(err, NPU_REFUSED, "xdna.emu_setting", "`emu` is for the emulated driver, not %s", out->name);
     out->sys = (npu_xdna_sys){real_open, close, real_ioctl, mmap, munmap};
     return NPU_OK;
 }
@@ -104,7 +104,7 @@ void npu_xdna_tell_unmet(const npu_xdna_params *params) {
     if (find_driver(params->driver, &driver, NULL) != NPU_OK || !driver.emulated) return;
     if (open_library(&library, NULL) != NPU_OK) return;
     if (symbol(library, "npu_emu_xdna_unmet", (void **)&unmet, NULL) != NPU_OK || !unmet(rules, sizeof rules)) return;
-    npu_log(&params->logger, NPU_LOG_WARN, "--emu fault: nothing met %s", rules);
+    npu_log(&params->logger, NPU_LOG_WARN, "`emu` fault: nothing met %s", rules);
 }
 
 npu_status npu_xdna_describe_emu(const npu_xdna_params *params, const char **text, npu_error *err) {
@@ -114,7 +114,7 @@ npu_status npu_xdna_describe_emu(const npu_xdna_params *params, const char **tex
     *text = NULL;
     NPU_TRY(find_driver(params->driver ? params->driver : "emu", &driver, err));
     if (!driver.emulated)
-        return npu_fail(err, NPU_REFUSED, "xdna.emu_setting", "--emu is for the emulated driver, not %s", driver.name);
+        return npu_fail(err, NPU_REFUSED, "xdna.emu_setting", "`emu` is for the emulated driver, not %s", driver.name);
     NPU_TRY(open_library(&library, err));
     NPU_TRY(symbol(library, "npu_emu_xdna_describe", (void **)&describe, err));
     *text = describe();

@@ -226,7 +226,7 @@ static void drivers(void **state) {
     (void)state;
     npu_xdna_params params = {.driver = "sim"};
     assert_int_equal(npu_xdna_open(&params, &dev, &err), NPU_REFUSED);
-    assert_string_equal(err.text, "--driver sim: xdna has no such driver (auto, accel, emu)");
+    assert_string_equal(err.text, "`driver` sim: xdna has no such driver (auto, accel, emu)");
     params = (npu_xdna_params){.driver = "accel", .emu = emu};
     assert_int_equal(npu_xdna_open(&params, &dev, &err), NPU_REFUSED);
     assert_string_equal(err.code, "xdna.emu_setting");

@@ -11,7 +11,7 @@
 
 enum { NPU_XDNA_NODES = 16 }; /* of /dev/accel, that are looked at */
 /* What an error that finds no device ends with. */
-#define NPU_XDNA_EMULATED "an emulated one: --npu-target xdna --driver emu"
+#define NPU_XDNA_EMULATED "an emulated one: `npu_target` xdna `driver` emu"
 
 /* The calls, with their own results and errno: libc's for a real device, the emulator's for an emulated one. */
 typedef struct npu_xdna_sys {

@@ -34,7 +34,7 @@ static npu_status unknown_arch(const char *arch, npu_error *err) {
     char known[64] = "";
     for (unsigned i = 0, n = 0; i < npu_xdna_n_chips && n < sizeof known; i++)
         n += (unsigned)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", npu_xdna_chips[i].generation);
-    return npu_fail(err, NPU_REFUSED, "xdna.arch", "--arch %s: not one of %s", arch, known);
+    return npu_fail(err, NPU_REFUSED, "xdna.arch", "`arch` %s: not one of %s", arch, known);
 }
 
 static npu_status xdna_probe(const npu_target_params *params, npu_caps *caps, npu_error *err) {
@@ -48,7 +48,7 @@ static npu_status xdna_probe(const npu_target_params *params, npu_caps *caps, np
     npu_xdna_info info = {0};
     NPU_TRY(npu_xdna_probe(&p, &info, err));
     if (params->arch && strcmp(params->arch, info.generation) != 0)
-        return npu_fail(err, NPU_REFUSED, "xdna.arch", "--arch %s, but the device is %s", params->arch,
+        return npu_fail(err, NPU_REFUSED, "xdna.arch", "`arch` %s, but the device is %s", params->arch,
                         info.generation);
     fill_caps(caps, info.device, info.generation);
     return NPU_OK;
