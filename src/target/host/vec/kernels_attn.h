@@ -299,6 +299,13 @@ static uint32_t head_bytes(const npu_tensor *t) {
     return (uint32_t)npu_format_row_bytes(npu_format_of(t->type), t->ne[0]);
 }
 
+/* What pads rows and blocks must not be slow to compute with. */
+static void clear_pads(attn_tile *t, bool few) {
+    uint32_t keys = few ? BLOCK : STEP;
+    memset(t->keys, 0, keys * attn_round(t->d) * sizeof(float));
+    if (!few || t->dv != t->width) memset(t->values, 0, keys * attn_panels(t->dv) * sizeof(float));
+}
+
 npu_status VEC_FN(flash_attn)(const npu_host_call *call, npu_error *err) {
     uint32_t d = call->src[0].t.ne[0], dv = call->src[2].t.ne[0];
     NPU_TRY(npu_host_attn_check_spans(call, err));
@@ -316,10 +323,9 @@ npu_status VEC_FN(flash_attn)(const npu_host_call *call, npu_error *err) {
     t->acc = t->values + (size_t)STEP * attn_panels(dv);
     t->p = t->acc + (size_t)2 * TILE * t->width;
     t->queries = t->p + (size_t)TILE * STEP;
-    memset(t->keys, 0,
-           STEP * attn_round(d) * sizeof(float)); /* what pads rows and blocks must not be slow to compute with */
-    memset(t->values, 0, STEP * attn_panels(dv) * sizeof(float));
+    t->then = (attn_lines){0};
     attn_work w = plan_work(call);
+    clear_pads(t, w.few);
     if (w.few) {
         uint64_t all = walk_few(&w, NULL, 0, 0);
         walk_few(&w, t, all * call->ith / call->nth, all * (call->ith + 1) / call->nth);

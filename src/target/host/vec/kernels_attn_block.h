@@ -39,6 +39,20 @@ typedef struct attn_row {
     float *part;          /* where results of chunks go; NULL = to acc_all */
 } attn_row;
 
+/* Lines of the tile's heads in a block's values and the next block's keys, behind the last block in the keys that the
+ * next tile begins with, which are asked for while the block's keys and values are at work, in the order in which they
+ * lie; the first head's alone where heads don't lie side by side. Evenly: more at a time than a core can wait for would
+ * hold up its own loads. */
+typedef struct attn_lines {
+    const uint8_t *row;
+    uint64_t stride;
+    uint32_t line, lines, rows; /* of the row; all in it; rows from this one on. Rows without gaps are one */
+} attn_lines;
+
+typedef struct attn_ask {
+    attn_lines now, next;
+} attn_ask;
+
 /* Scratch of one thread. */
 typedef struct attn_tile {
     const npu_host_call *call;
@@ -48,6 +62,7 @@ typedef struct attn_tile {
     bool few;          /* rows of any one KV head; only then there may be several heads, one after the other */
     uint32_t kv_head;  /* at hand */
     uint64_t first;    /* first cell of the spans */
+    attn_lines then;   /* what the next tile of few rows turns first */
     float *keys, *turned, *values, *p, *acc, *queries;
     uint16_t *halves; /* turned keys that were not converted */
     attn_row rows[TILE];
@@ -83,31 +98,23 @@ static inline void ask_for_row(const attn_tile *t, int src, uint32_t j, uint32_t
     for (uint32_t i = 0; i < t->piece[src]; i += 64) __builtin_prefetch(row + i, 0, 2);
 }
 
-/* Lines of the tile's heads in a block's values and the next block's keys, which are asked for while the block's keys
- * and values are at work, in the order in which they lie; the first head's alone where heads don't lie side by side.
- * Evenly: more at a time than a core can wait for would hold up its own loads. */
-typedef struct attn_lines {
-    const uint8_t *row;
-    uint64_t stride;
-    uint32_t line, lines, rows; /* of the row; all in it; rows from this one on. Rows without gaps are one */
-} attn_lines;
-
-typedef struct attn_ask {
-    attn_lines now, next;
-} attn_ask;
-
-static attn_lines lines_of(const attn_tile *t, int src, uint32_t block, uint32_t end) {
+/* Of |heads| heads from |head| on, the rows of |keys| keys from |cell| on. */
+static attn_lines lines_at(const attn_tile *t, int src, uint32_t head, uint32_t heads, uint64_t cell, uint32_t keys) {
     const npu_host_operand *o = &t->call->src[src];
-    if (block >= end || !t->n_rows) return (attn_lines){0};
-    uint32_t first = t->rows[0].kv_head, heads = t->rows[t->n_rows - 1].kv_head - first + 1;
     uint32_t bytes = o->t.nb[1] == t->piece[src] ? heads * t->piece[src] : t->piece[src];
-    attn_lines a = {.row = npu_host_at(o, first, t->first + block, 0), .stride = o->t.nb[2], .rows = 1};
+    attn_lines a = {.row = npu_host_at(o, head, cell, 0), .stride = o->t.nb[2], .rows = 1};
     if (bytes == a.stride)
-        bytes *= end - block < BLOCK ? end - block : BLOCK;
+        bytes *= keys;
     else
-        a.rows = end - block < BLOCK ? end - block : BLOCK;
+        a.rows = keys;
     a.lines = (bytes + 63) / 64;
     return a;
+}
+
+static attn_lines lines_of(const attn_tile *t, int src, uint32_t block, uint32_t end) {
+    if (block >= end || !t->n_rows) return (attn_lines){0};
+    uint32_t first = t->rows[0].kv_head, heads = t->rows[t->n_rows - 1].kv_head - first + 1;
+    return lines_at(t, src, first, heads, t->first + block, end - block < BLOCK ? end - block : BLOCK);
 }
 
 /* The next |lines|, a constant where it is called. */
@@ -192,7 +199,7 @@ static inline vf vf_exp_below(vf x) {
 
 static void take_block(attn_tile *t, uint32_t block, uint32_t end) {
     uint32_t count = end - block < BLOCK ? end - block : BLOCK;
-    attn_ask ask = {lines_of(t, 2, block, end), lines_of(t, 1, block + BLOCK, end)};
+    attn_ask ask = {lines_of(t, 2, block, end), block + BLOCK < end ? lines_of(t, 1, block + BLOCK, end) : t->then};
     weigh_few(t, block, count, &ask);
     for (uint32_t row = 0, next; row < t->n_rows; row = next) {
         bool any = false;

@@ -10,24 +10,63 @@
  * two of values fit the L2 caches. */
 enum { PASS_BYTES = 2048 };
 
-/* The keys that the rows of a run see in a chunk, or, when chunks are not split, in all. At least 1: a row that sees
- * nothing has a result too. */
-static uint32_t keys_in(const attn_work *w, const attn_run *run, uint32_t chunk) {
-    uint32_t lo = run->lo > chunk ? run->lo : chunk, end = run->end;
-    if (w->split && end > chunk + CHUNK) end = chunk + CHUNK;
+/* A run's keys in a chunk, or, when chunks are not split, in all. */
+typedef struct few_piece {
+    attn_run run;
+    uint32_t chunk;
+} few_piece;
+
+/* The one behind |p|; behind one of zeros the first. */
+static bool next_piece(const attn_work *w, few_piece *p) {
+    if (w->split && p->chunk + CHUNK < p->run.end) {
+        p->chunk += CHUNK;
+        return true;
+    }
+    if (p->run.last == w->call->src[0].t.ne[2]) return false;
+    p->run = next_run(w, p->run.last);
+    p->chunk = p->run.lo / CHUNK * CHUNK;
+    return true;
+}
+
+/* At least 1: a row that sees nothing has a result too. */
+static uint32_t keys_in(const attn_work *w, const few_piece *p) {
+    uint32_t lo = p->run.lo > p->chunk ? p->run.lo : p->chunk, end = p->run.end;
+    if (w->split && end > p->chunk + CHUNK) end = p->chunk + CHUNK;
     return end > lo ? end - lo : 1;
 }
 
-/* Rows |from| to before |to| of a run, all KV heads counted, in tiles of as many heads as are read together. */
-static void take_few_rows(const attn_work *w, attn_tile *t, const attn_run *run, uint32_t chunk, uint32_t from,
-                          uint32_t to) {
-    uint32_t each = (run->last - run->m) * w->group, heads = PASS_BYTES / t->piece[1];
-    if (heads > TILE / each) heads = TILE / each;
-    if (heads < 1) heads = 1;
+/* Rows of a run that read one KV head. */
+static uint32_t rows_of_head(const attn_work *w, const attn_run *run) {
+    return (run->last - run->m) * w->group;
+}
+
+/* KV heads of a tile. */
+static uint32_t heads_together(const attn_work *w, const attn_tile *t, const attn_run *run) {
+    uint32_t heads = PASS_BYTES / t->piece[1], most = TILE / rows_of_head(w, run);
+    if (heads > most) heads = most;
+    return heads ? heads : 1;
+}
+
+/* The keys that a tile of a piece begins with, from KV head |head| on. */
+static attn_lines first_keys(const attn_work *w, const attn_tile *t, const few_piece *p, uint32_t head) {
+    uint32_t heads = heads_together(w, t, &p->run), left = w->call->src[1].t.ne[1] - head;
+    uint32_t block = p->run.lo / BLOCK * BLOCK, end = p->run.end;
+    if (block < p->chunk) block = p->chunk;
+    if (block >= end) return (attn_lines){0};
+    return lines_at(t, 1, head, heads < left ? heads : left, (uint64_t)span_of(w->call, p->run.m)[0] + block,
+                    end - block < BLOCK ? end - block : BLOCK);
+}
+
+/* Rows |from| to before |to| of a piece, all KV heads counted, in tiles of as many heads as are read together. |then|:
+ * what the thread reads behind them. */
+static void take_few_rows(const attn_work *w, attn_tile *t, const few_piece *p, uint32_t from, uint32_t to,
+                          attn_lines then) {
+    uint32_t each = rows_of_head(w, &p->run), heads = heads_together(w, t, &p->run);
     for (uint32_t end; from < to; from = end) {
         end = (from / each + heads) * each;
         if (end > to) end = to;
-        take_rows(w, t, run, (attn_rows){.heads = w->group, .from = from, .to = end}, chunk);
+        t->then = end < to ? first_keys(w, t, p, end / each) : then;
+        take_rows(w, t, &p->run, (attn_rows){.heads = w->group, .from = from, .to = end}, p->chunk);
     }
 }
 
@@ -41,17 +80,18 @@ static uint32_t rows_before(uint64_t share, uint64_t at, uint32_t keys, uint32_t
 /* One pass over all pieces, in the order in which threads share them: their work when |t| is NULL, else this thread
  * takes what begins in from .. to - 1 of it. */
 static uint64_t walk_few(const attn_work *w, attn_tile *t, uint64_t from, uint64_t to) {
-    const npu_tensor *q = &w->call->src[0].t;
     uint64_t at = 0;
-    for (attn_run run = {0}; run.last < q->ne[2];) {
-        run = next_run(w, run.last);
-        uint32_t rows = (run.last - run.m) * q->ne[1], chunk = run.lo / CHUNK * CHUNK;
-        do {
-            uint32_t keys = keys_in(w, &run, chunk);
-            if (t) take_few_rows(w, t, &run, chunk, rows_before(from, at, keys, rows), rows_before(to, at, keys, rows));
-            at += (uint64_t)keys * rows;
-            chunk += CHUNK;
-        } while (w->split && chunk < run.end);
+    few_piece now = {0}, next;
+    for (bool more = next_piece(w, &now); more; now = next) {
+        uint32_t keys = keys_in(w, &now), rows = (now.run.last - now.run.m) * w->call->src[0].t.ne[1];
+        uint64_t end = at + (uint64_t)keys * rows;
+        next = now;
+        more = next_piece(w, &next);
+        if (t && from < end && at < to) {
+            attn_lines then = more && end < to ? first_keys(w, t, &next, 0) : (attn_lines){0};
+            take_few_rows(w, t, &now, rows_before(from, at, keys, rows), rows_before(to, at, keys, rows), then);
+        }
+        at = end;
     }
     return at;
 }
