@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "wire/half.h"
 #include "wire/math64.h"
 
 /* One call of npu_decode or npu_decode_each. */
@@ -83,11 +82,9 @@ static void write_inputs(const decoding *d, unsigned kind, uint32_t n) {
     }
 }
 
+/* The host's threads are awake behind a step of theirs, not behind one of a device. */
 static npu_status check_finite(const npu_context *c, const float *logits, uint32_t row, npu_error *err) {
-    uint32_t n_vocab = c->model->h.n_vocab;
-    uint32_t carry = 0; /* only an exponent of ones carries into the sign: three vector instructions on any machine */
-    for (uint32_t i = 0; i < n_vocab; i++) carry |= (npu_float_bits(logits[i]) & 0x7F800000u) + 0x00800000u;
-    if (carry < 0x80000000u) return NPU_OK;
+    if (npu_host_finite(c->host, c->device != NULL, logits, c->model->h.n_vocab)) return NPU_OK;
     return npu_fail(err, NPU_INVALID, "decode.not_finite",
                     "the logits after row %u are not finite (NaN or infinity): a weight of the model is not a number%s",
                     row, c->device ? ", or the device failed (the CPU, without `npu_target`, tells which)" : "");

@@ -275,4 +275,8 @@ npu_status npu_target_check(const npu_target_ops *target, const npu_target_param
 /* A host buffer over memory that lives elsewhere and outlives it; free with npu_target_host.buffer_free. */
 npu_status npu_host_buffer_wrap(const void *data, uint64_t bytes, npu_buffer_use use, npu_buffer **out, npu_error *err);
 
+/* Whether none of |n| values is NaN or infinite. The host target's threads share them, from the caller's thread like
+ * submit; |alone|: the calling thread looks at all, which is quicker where the others sleep. */
+bool npu_host_finite(npu_target *host, bool alone, const float *values, uint64_t n);
+
 #endif

@@ -1,5 +1,6 @@
 /* The host target through its vtable: batches, row counts, bad operands, gemv; and the reference's integer view of
  * weight blocks against src/quant. How right the ops are is conform's matter (src/conform). */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,6 +59,28 @@ static void make(fixture *f, npu_target *target) {
                            .n_tensors = 4,
                            .n_ops = 2,
                            .n_buffers = 1};
+}
+
+static void every_value_is_looked_at(void **state) {
+    (void)state;
+    const float bad[] = {NAN, -NAN, INFINITY, -INFINITY};
+    float values[37];
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        npu_target *target = open_host(threads, NPU_MODE_DEFAULT);
+        for (uint32_t n = 0; n <= 37; n++) {
+            for (uint32_t i = 0; i < n; i++) values[i] = i % 2 ? -FLT_MAX : i % 3 ? FLT_TRUE_MIN : 0;
+            for (int alone = 0; alone < 2; alone++) {
+                assert_true(npu_host_finite(target, alone, values, n));
+                for (uint32_t i = 0; i < n; i++) {
+                    float before = values[i];
+                    values[i] = bad[(i + n) % 4];
+                    assert_false(npu_host_finite(target, alone, values, n));
+                    values[i] = before;
+                }
+            }
+        }
+        target->ops->close(target);
+    }
 }
 
 static void a_batch_runs_and_keeps_to_its_rows(void **state) {
@@ -274,6 +297,7 @@ static void rows_of_packed_weights_are_read_there(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_value_is_looked_at),
         cmocka_unit_test(a_batch_runs_and_keeps_to_its_rows),
         cmocka_unit_test(bad_batches_are_refused),
         cmocka_unit_test(gemv_is_a_product),
