@@ -1,4 +1,5 @@
 npu_python_test(cli cli.py SANITIZED)
+npu_python_test(cli_files cli_files.py SANITIZED)
 npu_python_test(cli_usage cli_usage.py SANITIZED)
 if(NOT NPU_SANITIZE) # a sanitizer's library must be the first
   add_library(fast_clock MODULE fast_clock.c)
