@@ -3,6 +3,8 @@
  * Opening reads metadata and the tensor table, not the weights. Everything the file states that would change results is
  * either understood or refused by name here, before any context exists. A model is not written after opening: any
  * number of threads and contexts may share it. It must outlive its contexts.
+ *
+ * Source: GGUF of versions 2 and 3, little-endian, as ggml's docs/gguf.md has it.
  */
 #ifndef NPU_MODEL_H
 #define NPU_MODEL_H

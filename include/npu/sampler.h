@@ -4,6 +4,9 @@
  * temperature); the draw. Temperature 0 takes the best token after bias, mask and penalties. Mirostat replaces the
  * cutting steps. Equal logits are ordered by id and all sums are made in one order with our own exp and log, so the
  * same logits and seed give the same token on every machine. Nothing is allocated after creation. One thread at a time.
+ *
+ * Sources (arXiv): top-p 1904.09751, min-p 2407.01082, typical 2202.00666, mirostat 2007.14966, repeat penalty
+ * 1909.05858.
  */
 #ifndef NPU_SAMPLER_H
 #define NPU_SAMPLER_H
