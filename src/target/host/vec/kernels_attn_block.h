@@ -184,8 +184,9 @@ NPU_INLINE void vf_exp_below_all(vf *x, int n) {
     for (int i = 0; i < n; i++) y[i] = vf_fma(y[i], r[i], vf_set(NPU_EXP_C2));
     for (int i = 0; i < n; i++) y[i] = vf_fma(y[i], r[i], vf_set(NPU_EXP_C1));
     for (int i = 0; i < n; i++) y[i] = vf_fma(y[i], r[i], vf_set(NPU_EXP_C0));
-    for (int i = 0; i < n; i++) y[i] = vf_add(vf_fma(y[i], vf_mul(r[i], r[i]), r[i]), vf_set(1.0f));
-    for (int i = 0; i < n; i++) y[i] = vf_mul(y[i], vi_float(vi_shl(vf_bits(t[i]), 23)));
+    for (int i = 0; i < n; i++) y[i] = vf_fma(y[i], vf_mul(r[i], r[i]), r[i]);
+    for (int i = 0; i < n; i++) t[i] = vi_float(vi_shl(vf_bits(t[i]), 23));
+    for (int i = 0; i < n; i++) y[i] = vf_fma(y[i], t[i], t[i]);
     for (int i = 0; i < n; i++) x[i] = vf_zero_where(vf_lt(x[i], vf_set(NPU_EXP_MIN)), y[i]);
 }
 

@@ -197,11 +197,11 @@ static uint32_t rows_alike(const attn_tile *t, uint32_t row, uint32_t key, uint3
     return n;
 }
 
-/* |n| rows are cut as evenly as can be in groups of at most VALUE_ROWS. */
+/* |n| rows are cut in groups of VALUE_ROWS, and at the end, where a small group would keep sums waiting for each other,
+ * in two that are as even as can be. No division: there are many groups in each step. */
 static attn_group *cut_rows(attn_group *g, uint32_t row, uint32_t n, uint32_t from, uint32_t to) {
     for (uint32_t left = n, each; left; left -= each) {
-        uint32_t most = (left + VALUE_ROWS - 1) / VALUE_ROWS;
-        each = (left + most - 1) / most;
+        each = left >= 2 * VALUE_ROWS ? VALUE_ROWS : left > VALUE_ROWS ? (left + 1) / 2 : left;
         *g++ = (attn_group){row + n - left, each, from, to};
     }
     return g;
@@ -243,48 +243,55 @@ static inline const float *in_panel(const attn_tile *t, uint32_t i) {
     return t->values + (size_t)(i / PANEL * PANEL) * STEP + i % PANEL;
 }
 
+/* Where |n| rows of a group have their weights, factors and sums. */
+typedef struct attn_sums {
+    const float *p[VALUE_ROWS], *keep;
+    float *acc[VALUE_ROWS];
+    uint32_t from, to;
+} attn_sums;
+
 /* For each block acc = acc * keep, then p_j * v_j for the visible j, of |n| rows and |count| vectors at |i|, whose
  * values are |values| (+ PANEL a key). n and count are constants where it is called. */
-NPU_INLINE void add_panel(const attn_tile *t, const attn_group *g, const float *values, uint32_t i, int n, int count) {
+NPU_INLINE void add_panel(const attn_sums *s, const float *values, uint32_t i, int n, int count) {
     vf acc[VALUE_ROWS][VALUES / VW];
-    const float *p[VALUE_ROWS];
-    for (int r = 0; r < n; r++) {
-        const float *from = t->rows[g->row + (uint32_t)r].acc + i;
-        p[r] = many_p(t, g->row + (uint32_t)r);
-        for (int c = 0; c < count; c++) acc[r][c] = vf_load(from + c * VW);
-    }
-    for (uint32_t at = g->from, to; at < g->to; at = to) {
-        const float *keep = t->keep + at / BLOCK * TILE + g->row;
-        to = at / BLOCK * BLOCK + BLOCK < g->to ? at / BLOCK * BLOCK + BLOCK : g->to;
+    for (int r = 0; r < n; r++)
+        for (int c = 0; c < count; c++) acc[r][c] = vf_load(s->acc[r] + i + c * VW);
+    for (uint32_t at = s->from, to; at < s->to; at = to) {
+        const float *keep = s->keep + at / BLOCK * TILE;
+        to = at / BLOCK * BLOCK + BLOCK < s->to ? at / BLOCK * BLOCK + BLOCK : s->to;
         for (int r = 0; r < n; r++)
             for (int c = 0; c < count; c++) acc[r][c] = vf_mul(acc[r][c], vf_set(keep[r]));
         const float *v = values + (size_t)at * PANEL, *end = values + (size_t)to * PANEL;
         for (size_t k = (size_t)at * GROUP_ROWS; v < end; v += PANEL, k += GROUP_ROWS) {
             vf weight[VALUE_ROWS];
-            for (int r = 0; r < n; r++) weight[r] = vf_set(p[r][k]);
+            for (int r = 0; r < n; r++) weight[r] = vf_set(s->p[r][k]);
             for (int c = 0; c < count; c++) {
                 vf value = vf_load(v + c * VW);
                 for (int r = 0; r < n; r++) acc[r][c] = vf_fma(weight[r], value, acc[r][c]);
             }
         }
     }
-    for (int r = 0; r < n; r++) {
-        float *to = t->rows[g->row + (uint32_t)r].acc + i;
-        for (int c = 0; c < count; c++) vf_store(to + c * VW, acc[r][c]);
-    }
+    for (int r = 0; r < n; r++)
+        for (int c = 0; c < count; c++) vf_store(s->acc[r] + i + c * VW, acc[r][c]);
 }
 
-NPU_INLINE void add_group(const attn_tile *t, const attn_group *g, const float *values, uint32_t i, int count) {
-#define ADD(rows) add_panel(t, g, values, i, rows, count)
+/* What the values |from| to before |to| of each key add to the |n| rows, a constant, of a group. */
+NPU_INLINE void add_group(const attn_tile *t, const attn_group *g, uint32_t from, uint32_t to, int n) {
+    attn_sums s = {.keep = t->keep + g->row, .from = g->from, .to = g->to};
+    uint32_t i = from;
+    for (int r = 0; r < n; r++) {
+        s.p[r] = many_p(t, g->row + (uint32_t)r);
+        s.acc[r] = t->rows[g->row + (uint32_t)r].acc;
+    }
+    for (; i + VALUES <= to; i += VALUES) add_panel(&s, in_panel(t, i), i, n, VALUES / VW);
+    for (; i < to; i += VW) add_panel(&s, in_panel(t, i), i, n, 1);
+}
+
+/* The group takes what the values |from| to before |to| of each key add. */
+static void take_pass(const attn_tile *t, const attn_group *g, uint32_t from, uint32_t to) {
+#define ADD(rows) add_group(t, g, from, to, rows)
     ADD_VALUE_ROWS(g->n, ADD)
 #undef ADD
-}
-
-/* All groups take what the values |from| to before |to| of each key add. */
-static void take_pass(const attn_tile *t, const attn_group *g, uint32_t from, uint32_t to) {
-    uint32_t i = from;
-    for (; i + VALUES <= to; i += VALUES) add_group(t, g, in_panel(t, i), i, VALUES / VW);
-    for (; i < to; i += VW) add_group(t, g, in_panel(t, i), i, 1);
 }
 
 /* STEP keys from |key| on, or as many as there are before |end|. */
