@@ -110,60 +110,22 @@ static float *part_of(const attn_work *w, uint32_t m, uint32_t h) {
     return w->parts + row * w->chunks * (attn_round(w->call->src[2].t.ne[0]) + PART_HEAD);
 }
 
-/* The next chunk's result (m, l, acc) onto the running one. */
-static void merge(float *m_all, float *l_all, float *acc_all, float m_next, float l_next, const float *acc,
-                  uint32_t width) {
-    float m = npu_maxf(*m_all, m_next), a = npu_expf(*m_all - m), b = npu_expf(m_next - m);
-    *l_all = npu_fmaf(l_next, b, *l_all * a);
-    for (uint32_t i = 0; i < width; i += VW) {
-        vf old = vf_mul(vf_load(acc_all + i), vf_set(a));
-        vf_store(acc_all + i, vf_fma(vf_load(acc + i), vf_set(b), old));
-    }
-    *m_all = m;
+static attn_row make_row(const attn_work *w, uint32_t m, uint32_t h) {
+    const npu_host_call *call = w->call;
+    const float *sinks = (const float *)call->src[5].data;
+    uint32_t n = (uint32_t)span_of(call, m)[1];
+    return (attn_row){.q = (const float *)npu_host_at(&call->src[0], h, m, 0),
+                      .y = (float *)npu_host_at(&call->dst[0], h, m, 0),
+                      .mask = call->src[4].data ? npu_host_at(&call->src[4], m, 0, 0) : NULL,
+                      .sink = sinks ? &sinks[h] : NULL,
+                      .slope = npu_ref_alibi_slope(call->op->params.attn.max_bias, h, call->src[0].t.ne[1]),
+                      .n = n,
+                      .lo = first_visible(call, n),
+                      .m_all = -NPU_F32_INF,
+                      .part = w->split ? part_of(w, m, h) : NULL};
 }
 
-static void end_chunk(attn_tile *t, uint32_t row, uint32_t chunk) {
-    attn_row *r = &t->rows[row];
-    float m = t->m[row], l = t->l[row];
-    if (r->part) {
-        float *part = r->part + (size_t)(chunk / CHUNK) * (t->width + PART_HEAD);
-        part[0] = m;
-        part[1] = l;
-        memcpy(part + PART_HEAD, r->acc, t->width * sizeof(float));
-        return;
-    }
-    if (m == -NPU_F32_INF) return;
-    if (r->m_all == -NPU_F32_INF) {
-        float *empty = r->acc_all;
-        r->acc_all = r->acc;
-        r->acc = empty;
-        r->m_all = m;
-        r->l_all = l;
-        return;
-    }
-    merge(&r->m_all, &r->l_all, r->acc_all, m, l, r->acc, t->width);
-}
-
-static void finish_row(const attn_row *r, uint32_t dv) {
-    float keep = 1, l = r->l_all;
-    if (r->m_all == -NPU_F32_INF) {
-        for (uint32_t i = 0; i < dv; i++) r->y[i] = 0;
-        return;
-    }
-    if (r->sink) {
-        float m = npu_maxf(r->m_all, *r->sink);
-        keep = npu_expf(r->m_all - m);
-        l = npu_fmaf(l, keep, npu_expf(*r->sink - m));
-    }
-    vf factor = vf_set(1.0f / l);
-    for (uint32_t i = 0; i < dv; i += VW) {
-        vf y = vf_mul(vf_mul(vf_load(r->acc_all + i), vf_set(keep)), factor);
-        if (dv - i < VW)
-            vf_store_part(r->y + i, y, (int)(dv - i));
-        else
-            vf_store(r->y + i, y);
-    }
-}
+#include "target/host/vec/kernels_attn_merge.h"
 
 static void take_chunk(attn_tile *t, uint32_t chunk, uint32_t lo, uint32_t end) {
     for (uint32_t i = 0; i < t->n_rows; i++) {
@@ -180,21 +142,6 @@ static void take_chunk(attn_tile *t, uint32_t chunk, uint32_t lo, uint32_t end) 
             take_block(t, key, end);
     }
     for (uint32_t i = 0; i < t->n_rows; i++) end_chunk(t, i, chunk);
-}
-
-static attn_row make_row(const attn_work *w, uint32_t m, uint32_t h) {
-    const npu_host_call *call = w->call;
-    const float *sinks = (const float *)call->src[5].data;
-    uint32_t n = (uint32_t)span_of(call, m)[1];
-    return (attn_row){.q = (const float *)npu_host_at(&call->src[0], h, m, 0),
-                      .y = (float *)npu_host_at(&call->dst[0], h, m, 0),
-                      .mask = call->src[4].data ? npu_host_at(&call->src[4], m, 0, 0) : NULL,
-                      .sink = sinks ? &sinks[h] : NULL,
-                      .slope = npu_ref_alibi_slope(call->op->params.attn.max_bias, h, call->src[0].t.ne[1]),
-                      .n = n,
-                      .lo = first_visible(call, n),
-                      .m_all = -NPU_F32_INF,
-                      .part = w->split ? part_of(w, m, h) : NULL};
 }
 
 /* Rows |from| to before |to| of a run: first those of the KV head |kv_head|, with |heads| heads from |h| of its group
@@ -271,29 +218,6 @@ static void take_units(const attn_work *w, attn_tile *t) {
 }
 
 #include "target/host/vec/kernels_attn_share.h"
-
-/* Merges the chunks of this thread's rows. */
-static void merge_parts(const attn_work *w, attn_tile *t) {
-    const npu_tensor *q = &w->call->src[0].t;
-    uint64_t from, to;
-    npu_host_split(w->call, (uint64_t)q->ne[1] * q->ne[2], &from, &to);
-    for (uint64_t row = from; row < to; row++) {
-        attn_row r = make_row(w, (uint32_t)(row / q->ne[1]), (uint32_t)(row % q->ne[1]));
-        r.acc_all = t->acc;
-        for (uint32_t c = r.lo / CHUNK; c < attn_chunks(r.n); c++) {
-            float *part = r.part + (size_t)c * (t->width + PART_HEAD);
-            if (part[0] == -NPU_F32_INF) continue;
-            if (r.m_all == -NPU_F32_INF) {
-                r.acc_all = part + PART_HEAD;
-                r.m_all = part[0];
-                r.l_all = part[1];
-            } else {
-                merge(&r.m_all, &r.l_all, r.acc_all, part[0], part[1], part + PART_HEAD, t->width);
-            }
-        }
-        finish_row(&r, t->dv);
-    }
-}
 
 static uint32_t head_bytes(const npu_tensor *t) {
     return (uint32_t)npu_format_row_bytes(npu_format_of(t->type), t->ne[0]);
