@@ -28,9 +28,11 @@ typedef struct wformat {
     int offset; /* codes are stored as c + offset, a power of two; 0 when they are unsigned anyway */
     int top;    /* the largest code as it is stored */
     uint32_t unit_blocks, unit_bytes;
+    vi (*code)(wunit *u, const wrows *r, int b, int j);
     void (*head)(wunit *u, const wrows *r);
     void (*scales)(wunit *u, const wrows *r, int b, wblock *o);
-    vi (*code)(wunit *u, const wrows *r, int b, int j);
+    vi (*index)(wunit *u, const wrows *r, int b, int j); /* NULL, or code = LEVEL_STEP * index + rest[index] */
+    const uint8_t *rest;
 } wformat;
 
 /* Block |b| with its codes. */
@@ -159,6 +161,29 @@ NPU_INLINE void scaled_sums(const wformat *f, wunit *u, const wrows *r, int b, c
     }
 }
 
+/* The same of codes that have an index. Both products of it and its rest are unsigned and fit 16 bits, of the one for
+ * all of a block, of the other for half; a product of codes with a sign would need two more operations. */
+NPU_INLINE void level_sums(const wformat *f, wunit *u, const wrows *r, int b, int sides, const npu_mm_act *a, vi *sum) {
+    const vi rest = v_group16(f->rest);
+    vi steps[STREAM_SIDES], rests[STREAM_SIDES];
+    NPU_UNROLL
+    for (int g = 0; g < sides; g++) sum[g] = start_of(&a->n, f->offset);
+    NPU_UNROLL
+    for (int i = 0; i < 8; i++) {
+        const int j = i / 2 + i % 2 * 4;
+        vi x = broadcast4(a->q + 4 * j);
+        NPU_UNROLL
+        for (int g = 0; g < sides; g++) {
+            vi index = f->index(&u[g], &r[g], b, j), step = v_pairs(index, x),
+               more = v_pairs(v_look_up(rest, index), x);
+            steps[g] = i ? v_add16(steps[g], step) : step;
+            rests[g] = i % 4 ? v_add16(rests[g], more) : more;
+            if (i % 4 == 3) sum[g] = v_add32(sum[g], v_dot16(rests[g], v_set16(1)));
+            if (i == 7) sum[g] = v_add32(sum[g], v_dot16(steps[g], v_set16(LEVEL_STEP)));
+        }
+    }
+}
+
 /* The same with one scale a block. Two codes of a byte follow each other. */
 NPU_INLINE void plain_sums(const wformat *f, wunit *u, const wrows *r, int b, int sides, const npu_mm_act *a, vi *sum) {
     vi pairs[STREAM_SIDES];
@@ -185,6 +210,8 @@ NPU_INLINE void block_sums(const wformat *f, wunit *u, const wrows *r, int b, in
     for (int g = 0; g < sides; g++) f->scales(&u[g], &r[g], b, &o[g]);
     if (has_scales(f)) {
         scaled_sums(f, u, r, b, o, sides, a, sum);
+    } else if (f->index) {
+        level_sums(f, u, r, b, sides, a, sum);
     } else {
         plain_sums(f, u, r, b, sides, a, sum);
     }

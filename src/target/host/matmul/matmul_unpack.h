@@ -261,8 +261,17 @@ NPU_INLINE vi code_q8_0(wunit *u, const wrows *r, int b, int j) {
 static const uint8_t iq4_levels[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
 static const uint8_t mxfp4_doubled[16] = {16, 17, 18, 19, 20, 22, 24, 28, 16, 15, 14, 13, 12, 10, 8, 4};
 
+/* What the levels are more than steps of 15, at most LEVEL_REST: for products of what is small and has no sign. */
+enum { LEVEL_STEP = 15, LEVEL_REST = 19 };
+static const uint8_t iq4_rest[16] = {1, 9, 15, 18, 19, 18, 16, 13, 9, 6, 3, 1, 1, 2, 7, 16};
+
+NPU_INLINE vi index_iq4_nl(wunit *u, const wrows *r, int b, int j) {
+    (void)b;
+    return nibble_split(u, r, 2, j);
+}
+
 NPU_INLINE vi code_iq4_nl(wunit *u, const wrows *r, int b, int j) {
-    return v_look_up(v_group16(iq4_levels), code_q4_0(u, r, b, j));
+    return v_look_up(v_group16(iq4_levels), index_iq4_nl(u, r, b, j));
 }
 
 /* The scale is halved to go with the doubled values; its two smallest values are subnormal. */
