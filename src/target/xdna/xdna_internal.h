@@ -122,13 +122,21 @@ npu_status npu_xdna_lm_head(npu_target *target, uint32_t M, const float *h, floa
 /* Compares the sums of the two kernels of design |index| on its weights |r| and notes the result. */
 npu_status npu_xdna_prove(npu_xdna_target *t, unsigned index, const npu_xdna_resident *r, npu_error *err);
 
-/* --- xdna_target.c --- */
+/* --- xdna_ready.c --- */
+
+/* Opens the device and makes everything on it but weight images, which come by load_block or, after the device was
+ * lost, when they are asked for. On failure nothing is left of it. */
+npu_status npu_xdna_set_up(npu_xdna_target *t, npu_error *err);
 
 /* First thing of a call: opens the device again when it was lost, in a launch or anywhere else. */
 npu_status npu_xdna_ready(npu_xdna_target *t, npu_error *err);
 
 /* The device is gone: everything on it ends. The next call opens it again. */
 void npu_xdna_drop(npu_xdna_target *t);
+
+/* --- xdna_target.c --- */
+
+void npu_xdna_caps(npu_caps *caps, const char *device, const char *generation);
 
 /* Of an open target, for tests. */
 const npu_xdna_counts *npu_xdna_counts_of(const npu_target *target);
