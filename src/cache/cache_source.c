@@ -166,10 +166,6 @@ npu_status npu_cache_source_read(npu_cache_source *s, npu_pool *pool, npu_error 
     return NPU_OK;
 }
 
-static npu_status changed(npu_error *err) {
-    return npu_fail(err, NPU_REFUSED, "cache.changed", "the model's files changed while they were in use");
-}
-
 static bool all_as_mapped(const npu_cache_source *s) {
     for (uint32_t i = 0; i < s->n_files; i++)
         if (!is_as_mapped(&s->files[i], s->fds[i])) return false;
@@ -178,10 +174,10 @@ static bool all_as_mapped(const npu_cache_source *s) {
 
 npu_status npu_cache_source_confirm(npu_cache_source *s, npu_pool *pool, const npu_cache_stop *stop, npu_error *err) {
     npu_hash128 now = s->content;
-    if (!all_as_mapped(s)) return changed(err);
     if (!s->is_steady || !s->is_known) NPU_TRY(make_hash(s, true, pool, stop, &now, err));
     bool is_same = s->is_known ? !memcmp(&now, &s->content, sizeof now) : s->is_steady;
-    if (!is_same || !all_as_mapped(s)) return changed(err);
+    if (!is_same || !all_as_mapped(s))
+        return npu_fail(err, NPU_REFUSED, "cache.changed", "the model's files changed while they were in use");
     s->content = now;
     s->is_known = true;
     return NPU_OK;
