@@ -14,6 +14,13 @@ static npu_status refuse_kind(const char *path, mode_t mode, npu_error *err) {
     return npu_fail(err, NPU_INVALID, "file.not_regular", "%s is not a regular file", path);
 }
 
+/* Large pages, which a file has when it was written lately, are mapped as a whole where anything in them is read: the
+ * norms of a model would bring back the weights beside them that npu_map_drop gave back. */
+static void *small_pages(void *data, size_t bytes) {
+    madvise(data, bytes, MADV_NOHUGEPAGE); /* advice: failing changes nothing */
+    return data;
+}
+
 npu_status npu_map_open(const char *path, npu_map *out, npu_error *err) {
     memset(out, 0, sizeof *out);
     /* O_NONBLOCK: a pipe without a writer must not hang before it can be refused. */
@@ -37,7 +44,7 @@ npu_status npu_map_open(const char *path, npu_map *out, npu_error *err) {
             status = npu_fail(err, errno == ENOMEM ? NPU_NO_MEMORY : NPU_IO, "file.map", "cannot map %s: %s", path,
                               strerror(errno));
         else
-            out->data = data;
+            out->data = small_pages(data, (size_t)st.st_size);
     }
     close(fd);
     if (status != NPU_OK) return status;
