@@ -8,7 +8,9 @@
 #define NPU_MATMUL_FEW
 #include "target/host/matmul/matmul_tile_dot.h"
 
-enum { FEW_ROWS = 8 };
+/* Weights are asked for that far ahead, into L2: L1 turns over with the activations of all rows meanwhile, and a core
+ * that waits for memory with all that L1 can wait for has to wait for these, too. */
+enum { FEW_ROWS = 8, FEW_AHEAD_BYTES = 8 << 10 };
 
 _Static_assert((int)LANES == (int)NPU_MM_PACK_ROWS, "a vector is a packed strip");
 
@@ -33,7 +35,8 @@ NPU_INLINE void few_products(const wformat *f, wunit *u, const wrows *r, int b, 
     }
 }
 
-/* The unit at |p|, whose first block is |at| of each column. What comes later is asked for, as in |stream_unit|. */
+/* The unit at |p|, whose first block is |at| of each column. What comes later is asked for, a block's share a block:
+ * a core drops, or stops for, what it is asked for beyond what it can wait for. */
 NPU_INLINE void few_unit(const wformat *f, const uint8_t *p, int columns, const npu_mm_act *const *a, uint32_t at,
                          vf acc[FEW_ROWS]) {
     const uint32_t bytes = NPU_MM_PACK_ROWS * f->unit_bytes / f->unit_blocks;
@@ -47,7 +50,9 @@ NPU_INLINE void few_unit(const wformat *f, const uint8_t *p, int columns, const 
         vi low[FEW_ROWS], high[FEW_ROWS];
         NPU_UNROLL
         for (uint32_t i = (b * bytes + 63) / 64 * 64; i < (b + 1) * bytes; i += 64)
-            __builtin_prefetch(p + NEAR_BYTES + i, 0, 3);
+            __builtin_prefetch(p + FEW_AHEAD_BYTES + i, 0, 2);
+        if (b) __asm__ volatile("" : "+r"(p)); /* else compilers ask for all of a unit at once */
+        r.p[0] = p;
         f->scales(&u, &r, (int)b, &o);
         few_products(f, &u, &r, (int)b, &o, columns, a, at + b, low, high);
         NPU_UNROLL
