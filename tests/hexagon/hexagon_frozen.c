@@ -1,6 +1,6 @@
 /* An NPU process that is stopped (SIGSTOP): neither dead nor slow. The request that meets it fails as a time-out inside
  * its time, closing ends the process, and a new target gives the right bytes. One device and a set, of which one is
- * stopped; before a batch and before closing. */
+ * stopped; before a batch and before closing. And the host's process that is stopped, which is nobody's failure. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -25,9 +26,9 @@ enum { K = 256, BYTES = K * 4, TIMEOUT_S = 2, LATE_S = 20, ALL = 16 };
 extern const npu_target_ops npu_target_hexagon;
 static const npu_target_ops *const ops = &npu_target_hexagon;
 
-static npu_target *open_target(const char *devices, const char *split) {
-    static const char *const two[] = {"cdsps=2", NULL};
-    npu_target_params params = {.driver = "sim", .devices = devices, .split = split, .emu = two};
+static npu_target *open_target(const char *devices, const char *split, const char *fault) {
+    const char *const emu[] = {"cdsps=2", fault, NULL};
+    npu_target_params params = {.driver = "sim", .devices = devices, .split = split, .emu = emu};
     npu_target *t;
     npu_error err = {0};
     params.timeout_s = TIMEOUT_S;
@@ -110,7 +111,7 @@ static double seconds(void) {
 static void freeze(const char *devices, const char *split, unsigned which, bool at_closing) {
     pid_t started[16];
     npu_error err = {0};
-    npu_target *t = open_target(devices, split);
+    npu_target *t = open_target(devices, split, NULL);
     npu_buffer *io = alloc(t);
     assert_int_equal(add(t, io, 3, &err), NPU_OK);
     unsigned n = children(started);
@@ -130,7 +131,7 @@ static void freeze(const char *devices, const char *split, unsigned which, bool 
     bool meets_it = at_closing || which == ALL; /* closing, then, finds a process that no request found */
     assert_true(seconds() - begin < (meets_it ? 2 * NPU_HEX_CALL_LEAST_S : 0) + LATE_S);
     assert_int_equal(children(started), 0);
-    t = open_target(devices, split);
+    t = open_target(devices, split, NULL);
     io = alloc(t);
     assert_int_equal(add(t, io, 5, &err), NPU_OK);
     ops->buffer_free(t, io);
@@ -186,8 +187,53 @@ static void beside_a_lost_one(void **state) {
     npu_hex_driver_close(&driver);
 }
 
+/* In the process that is stopped: a batch that takes long, after it was said that it begins. */
+static int run_slow_batch(int begins, const char *devices, const char *split) {
+    pid_t started[16] = {0};
+    npu_error err = {0};
+    npu_target *t = open_target(devices, split, "fault=dsp:op@2=delay:1000000");
+    npu_buffer *io = alloc(t);
+    bool fine = add(t, io, 3, &err) == NPU_OK && children(started) >= 1 &&
+                write(begins, started, sizeof *started) == sizeof *started;
+    if (fine && add(t, io, 4, &err) != NPU_OK) {
+        fprintf(stderr, "%s\n", err.text);
+        fine = false;
+    }
+    ops->buffer_free(t, io);
+    ops->close(t);
+    return fine ? 0 : 1;
+}
+
+/* In the middle of a batch, for longer than one may take; the NPU's process, when it |stops_too|, goes on later. */
+static void stop_host(const char *devices, const char *split, bool stops_too) {
+    int begins[2], ended;
+    pid_t npu;
+    assert_int_equal(pipe(begins), 0);
+    pid_t host = fork();
+    if (!host) _exit(run_slow_batch(begins[1], devices, split));
+    close(begins[1]);
+    assert_int_equal(read(begins[0], &npu, sizeof npu), sizeof npu);
+    usleep(300000);
+    stop(host);
+    if (stops_too) stop(npu);
+    sleep(TIMEOUT_S + 1);
+    kill(host, SIGCONT);
+    usleep(300000);
+    if (stops_too) kill(npu, SIGCONT);
+    assert_int_equal(waitpid(host, &ended, 0), host);
+    assert_true(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+    close(begins[0]);
+}
+
+static void the_host(void **state) {
+    (void)state;
+    stop_host(NULL, NULL, true);
+    stop_host("0:0,1:0", "row", false); /* the NPUs go on, as hardware does */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_device), cmocka_unit_test(one_of_a_set),
-                                       cmocka_unit_test(at_closing), cmocka_unit_test(beside_a_lost_one)};
+                                       cmocka_unit_test(at_closing), cmocka_unit_test(beside_a_lost_one),
+                                       cmocka_unit_test(the_host)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "base/clock.h"
 #include "target/hexagon/hexagon_internal.h"
 #include "wire/guard.h"
 
@@ -100,7 +99,9 @@ static void give_up(npu_hex_target *t) {
     bool done = false;
     for (uint32_t d = 0; d < t->set.n; d++)
         if (g->last[d]) let_go(t, d, NPU_WIRE_PEER_LOST);
-    for (uint64_t until = npu_clock_us() + GRACE_US; !done && npu_clock_us() < until;) done = look(t);
+    for (uint64_t until = npu_hex_session_clock_us(t->session) + GRACE_US;
+         !done && npu_hex_session_clock_us(t->session) < until;)
+        done = look(t);
     for (uint32_t d = 0; d < t->set.n; d++) {
         npu_error here = {0};
         if (!g->last[d]) continue;
@@ -121,7 +122,7 @@ static npu_status make_room(npu_hex_target *t, uint32_t device) {
     npu_hex_group *g = &t->group;
     while (g->last[device] && g->last[device] - g->first[device] + 1 >= NPU_HEX_DEPTH) {
         (void)look(t);
-        if (npu_clock_us() >= g->until_us) give_up(t);
+        if (npu_hex_session_clock_us(t->session) >= g->until_us) give_up(t);
     }
     return g->result.status;
 }
@@ -214,7 +215,7 @@ static void begin(npu_hex_target *t) {
     for (uint32_t d = 0; d < NPU_FENCE_SLOTS; d++)
         __atomic_store_n(&fence_of(t, d)->word, npu_fence_word(g->next, NPU_WIRE_OK), __ATOMIC_RELEASE);
     g->under_way = true;
-    g->until_us = npu_clock_us() + npu_hex_session_timeout_us(t->session);
+    g->until_us = npu_hex_session_clock_us(t->session) + npu_hex_session_timeout_us(t->session);
 }
 
 npu_status npu_hex_group_submit(npu_hex_target *t, const npu_batch *batch, npu_event *event, npu_error *err) {
@@ -241,7 +242,7 @@ npu_status npu_hex_group_wait(npu_hex_target *t, uint64_t batch, npu_error *err)
         return npu_fail(err, NPU_INVALID, "hexagon.event", "batch %llu is not the last one", (unsigned long long)batch);
     if (g->under_way) {
         while (!look(t))
-            if (npu_clock_us() >= g->until_us) {
+            if (npu_hex_session_clock_us(t->session) >= g->until_us) {
                 give_up(t);
                 break;
             }

@@ -64,6 +64,10 @@ uint64_t npu_hex_session_timeout_us(const npu_hex_session *s) {
     return s->timeout_us;
 }
 
+uint64_t npu_hex_session_clock_us(const npu_hex_session *s) {
+    return npu_hex_watch_clock_us(s->watch);
+}
+
 npu_status npu_hex_session_lost(const npu_hex_session *s) {
     return s->lost;
 }

@@ -50,8 +50,9 @@ void npu_hex_session_close(npu_hex_session *session);
 void npu_hex_sessions_close(npu_hex_session *const *sessions, uint32_t n);
 const char *npu_hex_session_name(const npu_hex_session *session); /* "NPU 0:1" */
 uint64_t npu_hex_session_timeout_us(const npu_hex_session *session);
-npu_status npu_hex_session_lost(const npu_hex_session *session); /* NPU_OK while it lives */
-bool npu_hex_session_has_queue(const npu_hex_session *session);  /* else plain invokes: a submit returns at the end */
+uint64_t npu_hex_session_clock_us(const npu_hex_session *session); /* its watch's: for what has a time-out */
+npu_status npu_hex_session_lost(const npu_hex_session *session);   /* NPU_OK while it lives */
+bool npu_hex_session_has_queue(const npu_hex_session *session);    /* else plain invokes: a submit returns at the end */
 /* Why there is no queue. |*status|: REFUSED when the library has none, else how making it or its first packet failed.
  */
 const char *npu_hex_session_no_queue(const npu_hex_session *session, npu_status *status);

@@ -74,12 +74,13 @@ static void watch_queue(npu_hex_session *s) {
     npu_hex_watch_begin_within(s->watch, NPU_GUARD(DRIVER_QUEUE_WATCH) ? s->timeout_us : UINT64_MAX / 2);
 }
 
-/* Reads one answer; |none|: there was none up to |until|, which is no error here. */
+/* Reads one answer; |none|: there was none up to |until| by the watch's clock, or this process was stopped meanwhile,
+ * which is no error here. */
 static npu_status read_answer(npu_hex_session *s, uint64_t until, bool *none, npu_error *err) {
     npu_wire_response a = {0};
     *none = false;
     uint32_t flags, buffers, bytes = 0;
-    uint64_t now = npu_clock_us(), left = until > now ? until - now : 0;
+    uint64_t now = npu_hex_session_clock_us(s), left = until > now ? until - now : 0;
     watch_queue(s);
     int result = s->driver->dspqueue_read(s->queue, &flags, 0, &buffers, NULL, sizeof a, &bytes, (uint8_t *)&a,
                                           npu__hex_queue_us(left));
@@ -102,7 +103,7 @@ static npu_status need_answer(npu_hex_session *s, uint64_t until, npu_error *err
     bool none;
     do {
         NPU_TRY(read_answer(s, until, &none, err));
-    } while (none && npu_clock_us() < until);
+    } while (none && npu_hex_session_clock_us(s) < until);
     return none ? npu_hex_give_up(s, err) : NPU_OK;
 }
 
@@ -131,7 +132,7 @@ static npu_status send(npu_hex_session *s, const npu_wire_request *r, npu_error 
 npu_status npu_hex_submit(npu_hex_session *s, const npu_hex_request *q, uint64_t *sequence, npu_error *err) {
     if (s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
     while (s->sent - s->answered >= NPU_HEX_DEPTH && NPU_GUARD(DRIVER_DEPTH))
-        NPU_TRY(need_answer(s, npu_clock_us() + s->timeout_us, err));
+        NPU_TRY(need_answer(s, npu_hex_session_clock_us(s) + s->timeout_us, err));
     npu_wire_request r = {.magic = NPU_WIRE_MAGIC,
                           .version = NPU_WIRE_VERSION,
                           .kind = NPU_WIRE_BATCH,
@@ -160,7 +161,8 @@ npu_status npu_hex_wait(npu_hex_session *s, uint64_t sequence, npu_error *err) {
     if (sequence > s->sent || !sequence)
         return npu_fail(err, NPU_INVALID, "hexagon.event", "no batch %llu was sent", (unsigned long long)sequence);
     if (s->answered < sequence && s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
-    for (uint64_t until = npu_clock_us() + s->timeout_us; s->answered < sequence;) NPU_TRY(need_answer(s, until, err));
+    for (uint64_t until = npu_hex_session_clock_us(s) + s->timeout_us; s->answered < sequence;)
+        NPU_TRY(need_answer(s, until, err));
     uint32_t code;
     return npu_hex_result(s, sequence, &code, err);
 }
@@ -169,7 +171,7 @@ npu_status npu_hex_look(npu_hex_session *s, uint64_t sequence, uint64_t us, bool
     bool none = false;
     *done = s->answered >= sequence;
     if (!*done && s->lost) return npu_fail(err, NPU_DEVICE_LOST, "hexagon.lost", "%s is lost", s->name);
-    for (uint64_t until = npu_clock_us() + us; !*done && !none; *done = s->answered >= sequence)
+    for (uint64_t until = npu_hex_session_clock_us(s) + us; !*done && !none; *done = s->answered >= sequence)
         NPU_TRY(read_answer(s, until, &none, err));
     return NPU_OK;
 }

@@ -9,13 +9,14 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "wire/guard.h"
 
 struct npu_hex_watch {
     const npu_hex_driver *driver;
     atomic_int domain;
     uint64_t limit_us, tick_us;
     unsigned depth;            /* begins without an end: the session's own thread */
-    _Atomic uint64_t until_us; /* of what was begun; 0 = nothing */
+    _Atomic uint64_t until_us; /* of what was begun, by the watch's clock; 0 = nothing */
     atomic_bool has_ended;
     char name[16];
     atomic_bool is_killing;
@@ -23,11 +24,28 @@ struct npu_hex_watch {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool stop; /* under the mutex */
+    pthread_mutex_t clock_mutex;
+    uint64_t clock_us, looked_us; /* under it: the watch's clock and the machine's at the thread's last look */
 };
 
 /* How often the thread looks: a call is ended at most an eighth of its time late, and begin and end, which a batch has
  * several of, need wake nobody. */
 enum { TICKS = 8, TICK_LEAST_US = 100000, TICK_MOST_US = 2000000, WITHIN_LEAST_US = 1000000 };
+
+/* Of a time in which the thread does not look, this process does not run either: two ticks are counted. */
+static uint64_t read_clock(npu_hex_watch *g, bool looks) {
+    pthread_mutex_lock(&g->clock_mutex);
+    uint64_t now = npu_clock_us(), passed = now - g->looked_us;
+    if (passed > 2 * g->tick_us && NPU_GUARD(DRIVER_STOPPED)) passed = 2 * g->tick_us;
+    uint64_t clock = g->clock_us + passed;
+    if (looks) g->clock_us = clock, g->looked_us = now;
+    pthread_mutex_unlock(&g->clock_mutex);
+    return clock;
+}
+
+uint64_t npu_hex_watch_clock_us(npu_hex_watch *g) {
+    return read_clock(g, false);
+}
 
 /* Under the mutex. |stops|: not once the watch is to stop. */
 static void wait_for_tick(npu_hex_watch *g, bool stops) {
@@ -61,7 +79,7 @@ static void *watch(void *arg) {
     bool has_killer = false;
     pthread_mutex_lock(&g->mutex);
     while (!g->stop || atomic_load(&g->is_killing)) {
-        uint64_t until = atomic_load(&g->until_us), now = npu_clock_us();
+        uint64_t until = atomic_load(&g->until_us), now = read_clock(g, true);
         bool is_killing = atomic_load(&g->is_killing);
         if (until && until != ended && now >= until && !is_killing) {
             ended = until;
@@ -82,6 +100,13 @@ static void *watch(void *arg) {
     return NULL;
 }
 
+static void destroy(npu_hex_watch *g) {
+    pthread_cond_destroy(&g->changed);
+    pthread_mutex_destroy(&g->mutex);
+    pthread_mutex_destroy(&g->clock_mutex);
+    free(g);
+}
+
 npu_hex_watch *npu_hex_watch_create(const npu_hex_driver *driver, const char *name, int domain, uint64_t timeout_us) {
     npu_hex_watch *g = calloc(1, sizeof *g);
     pthread_condattr_t clock;
@@ -94,15 +119,15 @@ npu_hex_watch *npu_hex_watch_create(const npu_hex_driver *driver, const char *na
     g->tick_us = timeout_us / TICKS;
     if (g->tick_us < TICK_LEAST_US) g->tick_us = TICK_LEAST_US;
     if (g->tick_us > TICK_MOST_US) g->tick_us = TICK_MOST_US;
+    g->clock_us = g->looked_us = npu_clock_us();
     pthread_mutex_init(&g->mutex, NULL);
+    pthread_mutex_init(&g->clock_mutex, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&g->changed, &clock);
     pthread_condattr_destroy(&clock);
     if (!pthread_create(&g->thread, NULL, watch, g)) return g;
-    pthread_cond_destroy(&g->changed);
-    pthread_mutex_destroy(&g->mutex);
-    free(g);
+    destroy(g);
     return NULL;
 }
 
@@ -112,7 +137,7 @@ void npu_hex_watch_set_domain(npu_hex_watch *g, int domain) {
 
 void npu_hex_watch_begin_within(npu_hex_watch *g, uint64_t us) {
     if (us < WITHIN_LEAST_US) us = WITHIN_LEAST_US;
-    if (g && !g->depth++) atomic_store(&g->until_us, npu_clock_us() + us);
+    if (g && !g->depth++) atomic_store(&g->until_us, read_clock(g, false) + us);
 }
 
 void npu_hex_watch_begin(npu_hex_watch *g) {
@@ -138,7 +163,5 @@ void npu_hex_watch_free(npu_hex_watch *g) {
     pthread_cond_signal(&g->changed);
     pthread_mutex_unlock(&g->mutex);
     pthread_join(g->thread, NULL);
-    pthread_cond_destroy(&g->changed);
-    pthread_mutex_destroy(&g->mutex);
-    free(g);
+    destroy(g);
 }

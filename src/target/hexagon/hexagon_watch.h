@@ -5,6 +5,9 @@
  * long, and it ends the process (FASTRPC_REMOTE_PROCESS_KILL), and the call fails as it does when a process dies by
  * itself. A batch pays for this with a few stores.
  *
+ * Its clock stands while this process is stopped, by a shell, a debugger or whoever freezes it: a device that had no
+ * time to answer, or whose answer nobody could read, has not hung.
+ *
  * The library must let a call return once its process was ended, and that request too. A thread in one that does not
  * can't be left: what it may still write to would have to stay for ever. Then npu_target_stuck is told, after another
  * NPU_HEX_CALL_LEAST_S seconds.
@@ -29,6 +32,8 @@ void npu_hex_watch_set_domain(npu_hex_watch *watch, int domain);
 void npu_hex_watch_begin(npu_hex_watch *watch);
 void npu_hex_watch_begin_within(npu_hex_watch *watch, uint64_t us);
 void npu_hex_watch_end(npu_hex_watch *watch);
+/* Microseconds from some moment on, without those in which this process was stopped, but for two looks. Any thread. */
+uint64_t npu_hex_watch_clock_us(npu_hex_watch *watch);
 double npu_hex_watch_limit_s(const npu_hex_watch *watch); /* the time that it gives a call without a limit */
 bool npu_hex_watch_has_ended(const npu_hex_watch *watch); /* it had to end the process */
 void npu_hex_watch_free(npu_hex_watch *watch);
