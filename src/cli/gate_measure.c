@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "cli/gate.h"
+#include "cli/gate_times.h"
 #include "cli/kld.h"
 #include "cli/profile.h"
 #include "tokenizer/detokenizer.h"
@@ -171,17 +172,6 @@ static npu_status each_prompt(measure *m, const char *what, const json_t *record
     return NPU_OK;
 }
 
-/* A fixed piece of work for one core: how fast the machine is at the moment. */
-static uint64_t calibrate(void) {
-    double start = cli_now();
-    volatile uint64_t sink;
-    uint64_t x = 1;
-    for (int i = 0; i < 1 << 22; i++) x = x * 6364136223846793005u + 1442695040888963407u;
-    sink = x;
-    (void)sink;
-    return (uint64_t)((cli_now() - start) * 1e9);
-}
-
 /* A prompt, then a few tokens. */
 static npu_status work(measure *m, npu_error *err) {
     int32_t next = 0;
@@ -192,70 +182,26 @@ static npu_status work(measure *m, npu_error *err) {
     return NPU_OK;
 }
 
-/* The smallest and the second smallest of a row's times; UINT64_MAX when there were fewer runs. */
-typedef struct fastest {
-    uint64_t first, second;
-} fastest;
-
-static void add_time(fastest *f, uint64_t ns) {
-    if (ns < f->first) {
-        f->second = f->first;
-        f->first = ns;
-    } else if (ns < f->second) {
-        f->second = ns;
-    }
-}
-
-/* What all runs of one row come to. */
-typedef struct row_total {
-    fastest time;
-    uint64_t phases[CLI_PHASES]; /* the smallest of each */
-    uint64_t retries;            /* of all runs */
-} row_total;
-
-static void add_row(row_total *t, const cli_profile_row *r) {
-    add_time(&t->time, r->ns);
-    t->retries += r->retries;
-    for (int k = 0; k < CLI_PHASES; k++)
-        if (r->phase_ns[k] < t->phases[k]) t->phases[k] = r->phase_ns[k];
-}
-
-static json_t *row_json(const cli_profile_row *r, const row_total *t) {
-    json_t *row =
-        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "owner", r->owner, "role", r->role, "op", r->op,
-                  "calls", (json_int_t)r->calls, "rows", (json_int_t)r->rows, "fallbacks", (json_int_t)r->fallbacks,
-                  "retries", (json_int_t)t->retries, "ns", (json_int_t)t->time.first, "second_ns",
-                  (json_int_t)(t->time.second == UINT64_MAX ? 0 : t->time.second));
-    for (int k = 0; k < CLI_PHASES; k++)
-        json_object_set_new(row, cli_phase_name((cli_phase)k), json_integer((json_int_t)t->phases[k]));
-    return row;
-}
-
 /* Every run does the same, so that its calls are those of any run; its times are the fastest of all. */
 static npu_status profile(measure *m, json_t **out, npu_error *err) {
     int runs = m->o->given[CLI_OPT_runs] ? (int)m->o->runs : GATE_RUNS;
-    row_total totals[CLI_PROFILE_ROWS];
-    fastest cpu = {UINT64_MAX, UINT64_MAX};
+    gate_times times;
     cli_profile *p = calloc(1, sizeof *p);
     if (!p) return npu_fail(err, NPU_NO_MEMORY, "gate.memory", "no memory for a profile");
-    memset(totals, 0xff, sizeof totals);
-    for (int i = 0; i < CLI_PROFILE_ROWS; i++) totals[i].retries = 0;
+    cli_gate_times_begin(&times);
     npu_status status = tokenize(m, logits_prompts[0], err);
     for (int run = -1; run < runs && status == NPU_OK; run++) {
         cli_progress(m->o, "profiled run", (size_t)run + 1, (size_t)runs + 1);
         *p = (cli_profile){0};
-        add_time(&cpu, calibrate());
+        cli_gate_times_calibrate(&times);
         cli_profile_start(p, m->context);
         status = work(m, err);
         npu_context_profile(m->context, NULL, NULL);
-        for (unsigned i = 0; run >= 0 && i < p->n; i++) add_row(&totals[i], &p->rows[i]);
+        if (run >= 0) cli_gate_times_add(&times, p);
     }
     if (m->shown) *m->shown = *p;
     cli_progress(m->o, "profiled run", 1, 1);
-    json_t *rows = json_array();
-    for (unsigned i = 0; i < p->n; i++) json_array_append_new(rows, row_json(&p->rows[i], &totals[i]));
-    *out = json_pack("{s:i, s:I, s:I, s:o}", "runs", runs, "cpu_ns", (json_int_t)cpu.first, "cpu_second_ns",
-                     (json_int_t)cpu.second, "rows", rows);
+    *out = cli_gate_times_json(&times, p, runs);
     free(p);
     return status;
 }
