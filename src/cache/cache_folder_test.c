@@ -1,14 +1,11 @@
-/* The folder of the weight cache: whatever is in it and whoever uses it, runs go on; what is listed, removed and left.
- */
+/* The folder of the weight cache: whatever is in it, runs go on; what is listed, removed and left. Of several
+ * processes: cache_processes_test.c. */
 #include <errno.h>
 #include <grp.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
-#include "cache/cache_dir.h"
 #include "cache/cache_image.h"
 #include "support/cache_place.h"
 
@@ -186,79 +183,6 @@ static void least_used_goes_first(void **state) {
     drop_place(p);
 }
 
-/* A child that ends with this process, at the latest. */
-static pid_t forked(void) {
-    pid_t child = fork();
-    if (!child) (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    assert_true(child >= 0);
-    return child;
-}
-
-/* Several processes, which start with nothing: all get the right bytes, and one whole image is there in the end. */
-static void processes_share_a_folder(void **state) {
-    (void)state;
-    place *p = make_place("/tmp");
-    for (int i = 0; i < 4; i++)
-        if (!forked()) {
-            for (int k = 0; k < 5; k++) {
-                if ((k + i) % 3 == 0) (void)npu_cache_clean(p->root, NULL, &(npu_cache_cleaned){0}, NULL);
-                run r = fresh(p);
-                if (r.read + r.packed != ALL || p->log[0]) _exit(1);
-            }
-            _exit(0);
-        }
-    for (int i = 0; i < 4; i++) {
-        int status = -1;
-        assert_true(wait(&status) > 0);
-        assert_int_equal(status, 0);
-    }
-    fresh(p);
-    ASSERT_RUN(p, ALL, 0);
-    free(image_path(p));
-    drop_place(p);
-}
-
-static void kills_leave_no_half_image(void **state) {
-    (void)state;
-    place *p = make_place("/tmp");
-    for (int i = 0; i < 40; i++) {
-        pid_t child = forked();
-        if (!child) {
-            fresh(p);
-            _exit(0);
-        }
-        usleep((useconds_t)(i * 700));
-        kill(child, SIGKILL);
-        assert_int_equal(waitpid(child, NULL, 0), child);
-        run r = {0};
-        go(p, &r);
-        assert_string_equal(p->log, "");
-        assert_int_equal(r.read + r.packed, ALL);
-        (void)npu_cache_clean(p->root, NULL, &(npu_cache_cleaned){0}, NULL);
-    }
-    drop_place(p);
-}
-
-/* A writer whose new file another process takes for a dead one's takes another. */
-static void parts_are_their_writers(void **state) {
-    (void)state;
-    place *p = make_place("/tmp");
-    pid_t child = forked();
-    if (!child)
-        for (;;) npu_cache_dir_sweep(p->weights);
-    for (int i = 0; i < 3000; i++) {
-        char *part, path[128];
-        int fd;
-        npu_error err;
-        snprintf(path, sizeof path, "%s/whole", p->weights);
-        assert_int_equal(npu_cache_dir_begin(p->weights, &part, &fd, &err), NPU_OK);
-        assert_int_equal(npu_cache_dir_end(part, fd, path, NPU_OK, &err), NPU_OK);
-    }
-    kill(child, SIGKILL);
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    drop_place(p);
-}
-
 /* Also by a run that only reads, and of what it read itself. */
 static void limits_are_kept_when_reading(void **state) {
     (void)state;
@@ -302,9 +226,6 @@ int main(void) {
         cmocka_unit_test(unwritable_folders_are_said_once),
         cmocka_unit_test(file_limits_are_kept),
         cmocka_unit_test(least_used_goes_first),
-        cmocka_unit_test(processes_share_a_folder),
-        cmocka_unit_test(kills_leave_no_half_image),
-        cmocka_unit_test(parts_are_their_writers),
         cmocka_unit_test(limits_are_kept_when_reading),
     };
     int failed = cmocka_run_group_tests_name("as root", of_root, NULL, NULL);

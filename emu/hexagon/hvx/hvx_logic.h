@@ -3,6 +3,7 @@
 #define HVX_LOGIC_H
 
 #include "hvx_row.h"
+#include "hvx_row_piece.h"
 
 /* Rows of macros are not statements to clang-format. */
 /* clang-format off */

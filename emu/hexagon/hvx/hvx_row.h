@@ -4,7 +4,7 @@
  * accumulating forms) is written x or xx. Inside the statement D is the result, X its old value, U and V (or UU, VV for
  * pairs) the vectors, Q the predicate, r the scalar's lanes, i the loop index. The statement *is* the definition; where
  * speed matters hvx_fast.h has a second implementation, tested to be the same.
- * tests/hvx/hvx_table.py reads these rows: a row's operand letters are its test. */
+ * Rows by piece: hvx_row_piece.h. tests/hvx/hvx_table.py reads these rows: a row's operand letters are its test. */
 #ifndef HVX_ROW_H
 #define HVX_ROW_H
 
@@ -14,45 +14,6 @@
     for (int i = 0; i < (n); i++) { \
         __VA_ARGS__;                \
     }
-/* Rows by piece, for what native vectors do at once: T is the piece type of the lanes, u and v the operands' pieces and
- * r the scalar. */
-#define HVX_PIECE_V_V(name, T, ...)            \
-    HVX_FN HVX_Vector name(HVX_Vector Vu) {    \
-        HVX_Vector D;                          \
-        for (int i = 0; i < HVX_PIECES; i++) { \
-            T u = (T)Vu.p[i];                  \
-            D.p[i] = (hvx_piece)(__VA_ARGS__); \
-        }                                      \
-        return D;                              \
-    }
-#define HVX_PIECE_V_VV(name, T, ...)                       \
-    HVX_FN HVX_Vector name(HVX_Vector Vu, HVX_Vector Vv) { \
-        HVX_Vector D;                                      \
-        for (int i = 0; i < HVX_PIECES; i++) {             \
-            T u = (T)Vu.p[i], v = (T)Vv.p[i];              \
-            D.p[i] = (hvx_piece)(__VA_ARGS__);             \
-        }                                                  \
-        return D;                                          \
-    }
-#define HVX_PIECE_V_VR(name, T, ...)                   \
-    HVX_FN HVX_Vector name(HVX_Vector Vu, int32_t r) { \
-        HVX_Vector D;                                  \
-        for (int i = 0; i < HVX_PIECES; i++) {         \
-            T u = (T)Vu.p[i];                          \
-            D.p[i] = (hvx_piece)(__VA_ARGS__);         \
-        }                                              \
-        return D;                                      \
-    }
-#define HVX_PIECE_W_WW(name, T, ...)                                     \
-    HVX_FN HVX_VectorPair name(HVX_VectorPair Vuu, HVX_VectorPair Vvv) { \
-        HVX_VectorPair D;                                                \
-        for (int i = 0; i < 2 * HVX_PIECES; i++) {                       \
-            T u = (T)Vuu.p[i], v = (T)Vvv.p[i];                          \
-            D.p[i] = (hvx_piece)(__VA_ARGS__);                           \
-        }                                                                \
-        return D;                                                        \
-    }
-
 #define HVX_V_R(name, n, ...)            \
     HVX_FN HVX_Vector name(int32_t Rt) { \
         hvx_v D;                         \
