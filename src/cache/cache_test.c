@@ -1,4 +1,5 @@
-/* The weight cache: whatever happens to the model, what a run gets is what packing its bytes as they are now gives. */
+/* The weight cache: whatever happens to the model between runs, what a run gets is what packing its bytes as they are
+ * now gives. Within a run: cache_in_use_test.c. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -116,72 +117,6 @@ static void writes_through_a_mapping_are_seen(void **state) {
     }
 }
 
-static void flip_model(place *p, uint8_t *packed) {
-    (void)packed;
-    flip(p->model, MODEL_BYTES - 9, 4);
-}
-
-static void models_that_change_in_use_are_not_kept(void **state) {
-    (void)state;
-    place *p = make_place("/tmp");
-    run r = {.before_save = flip_model};
-    npu_cache_name *names;
-    size_t n;
-    go(p, &r);
-    assert_non_null(strstr(p->log, "changed while they were in use"));
-    assert_int_equal(npu_cache_dir_list(p->weights, &names, &n, NULL), NPU_OK);
-    assert_int_equal(n, 0);
-    free(names);
-    settle();
-    ASSERT_RUN(p, 0, ALL);
-    ASSERT_RUN(p, ALL, 0);
-    drop_place(p);
-}
-
-static void cut_model(place *p, uint8_t *packed) {
-    (void)packed;
-    assert_int_equal(truncate(p->model, 100), 0);
-}
-
-/* Whether its content was read, remembered, or is not to be trusted: reading the mapping would be fatal. */
-static void models_that_shrink_in_use_are_not_read(void **state) {
-    (void)state;
-    static const char *const folders[] = {"/tmp", "/dev/shm"};
-    for (size_t i = 0; i < 4; i++) {
-        if (access(folders[i % 2], W_OK) != 0) continue;
-        place *p = make_place(folders[i % 2]);
-        if (i < 2) {
-            ASSERT_RUN(p, 0, ALL);
-            ASSERT_RUN(p, ALL, 0);
-        }
-        run r = {.layout = "test 2", .before_save = cut_model};
-        go(p, &r);
-        assert_int_equal(r.packed, ALL);
-        assert_non_null(strstr(p->log, "changed while they were in use"));
-        drop_place(p);
-    }
-}
-
-/* At every question that is asked while its content is read at the end, of a file system that is trusted and one that
- * is not: reading the mapping would be fatal. One thread, which asks before each chunk: of two the other may leave it
- * none, and the question is one of those before writing. */
-static void models_that_shrink_while_they_are_hashed_are_not_kept(void **state) {
-    (void)state;
-    static const char *const folders[] = {"/tmp", "/dev/shm"};
-    for (size_t i = 0; i < 2; i++) {
-        if (access(folders[i], W_OK) != 0) continue;
-        for (int cut = 1; cut <= 3; cut++) {
-            place *p = make_place(folders[i]);
-            run r = {.threads = 1, .cut = cut, .cut_path = p->model};
-            go(p, &r);
-            assert_true(r.asked >= cut);
-            assert_int_equal(r.packed, ALL);
-            assert_non_null(strstr(p->log, "changed while they were in use"));
-            drop_place(p);
-        }
-    }
-}
-
 static void write_astray(place *p, uint8_t *packed) {
     (void)p;
     packed[PART_BYTES + 777] ^= 8;
@@ -273,9 +208,6 @@ int main(void) {
         cmocka_unit_test(killed_tests_leave_nothing),
         cmocka_unit_test(changed_models_are_packed_anew),
         cmocka_unit_test(writes_through_a_mapping_are_seen),
-        cmocka_unit_test(models_that_change_in_use_are_not_kept),
-        cmocka_unit_test(models_that_shrink_in_use_are_not_read),
-        cmocka_unit_test(models_that_shrink_while_they_are_hashed_are_not_kept),
         cmocka_unit_test(stray_writes_are_not_kept),
         cmocka_unit_test(cancelled_saves_leave_nothing),
         cmocka_unit_test(times_settle),

@@ -34,7 +34,8 @@ typedef struct place {
 typedef struct run {
     uint64_t limit, read, packed;
     const char *layout;
-    uint32_t first, parts; /* of the model; 0 = all */
+    uint32_t first, parts;                          /* of the model; 0 = all */
+    void (*before_pack)(place *p, uint8_t *packed); /* once the model's files are known */
     void (*before_save)(place *p, uint8_t *packed);
     int cancel; /* the number of questions after which saving is cancelled; 0 = never */
     int asked;
@@ -126,6 +127,7 @@ static inline void pack(const uint8_t *from, uint8_t *to) {
 static inline void use(place *p, npu_cache *cache, npu_pool *pool, const npu_map *map, uint8_t *out, run *r) {
     const npu_weight_cache *seam = npu_cache_seam(cache);
     uint8_t *want = malloc(PART_BYTES);
+    if (r->before_pack) r->before_pack(p, out);
     for (uint32_t i = r->first; i < r->first + (r->parts ? r->parts : PARTS); i++) {
         const uint8_t *from = map->data + 64 + i * PART_BYTES;
         npu_packed what = {.layout = r->layout ? r->layout : "test 1",
