@@ -6,7 +6,8 @@
  * contract. Units that are left over when all threads have got the same number are cut by rows.
  *
  * In decode, where no KV head has more than a few rows, a thread takes its share of all (run, chunk, head, row)
- * instead, which lie side by side, as tiles of many heads.
+ * instead, which lie side by side, as tiles of many heads. Keys that are halves a level may leave to a lower one
+ * (FEW_FN).
  */
 #include "target/host/vec/kernels_attn_block.h"
 
@@ -31,7 +32,12 @@ uint64_t VEC_FN(flash_attn_scratch)(const npu_op *op, const npu_tensor *tensors,
     uint64_t rows = (uint64_t)q->ne[1] * q->ne[2], parts = rows >= PARTS ? PARTS : rows * chunks;
     if (parts > PARTS) parts = PARTS;
     if (chunks < 2 || nth < 2) parts = 0;
-    return nth * attn_thread_bytes(q->ne[0], dv) + parts * (attn_round(dv) + PART_HEAD) * sizeof(float);
+    uint64_t bytes = nth * attn_thread_bytes(q->ne[0], dv) + parts * (attn_round(dv) + PART_HEAD) * sizeof(float);
+#ifdef FEW_FN
+    uint64_t few_bytes = FEW_FN(flash_attn_scratch)(op, tensors, mode, nth);
+    if (few_bytes > bytes) bytes = few_bytes;
+#endif
+    return bytes;
 }
 
 /* How the rows are cut in units; the same on all threads. */
@@ -233,6 +239,10 @@ static void clear_pads(attn_tile *t, bool few) {
 npu_status VEC_FN(flash_attn)(const npu_host_call *call, npu_error *err) {
     uint32_t d = call->src[0].t.ne[0], dv = call->src[2].t.ne[0];
     NPU_TRY(npu_host_attn_check_spans(call, err));
+    attn_work w = plan_work(call);
+#ifdef FEW_FN
+    if (w.few && call->src[1].t.type == NPU_TYPE_F16) return FEW_FN(flash_attn)(call, err);
+#endif
     uint8_t *scratch = call->scratch + call->ith * attn_thread_bytes(d, dv);
     attn_tile *t = (attn_tile *)scratch;
     t->call = call;
@@ -248,7 +258,6 @@ npu_status VEC_FN(flash_attn)(const npu_host_call *call, npu_error *err) {
     t->p = t->acc + (size_t)2 * TILE * t->width;
     t->queries = t->p + (size_t)TILE * STEP;
     t->then = (attn_lines){0};
-    attn_work w = plan_work(call);
     clear_pads(t, w.few);
     if (w.few) {
         uint64_t all = walk_few(&w, NULL, 0, 0);

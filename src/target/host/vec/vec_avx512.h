@@ -155,53 +155,6 @@ static inline void vf_store_pairs(float *p, vf even, vf odd) {
     vf_store(p + 16, _mm512_permutex2var_ps(even, vi_add(lo, vi_set(8)), odd));
 }
 
-/* A 16 x 16 transpose of 32-bit units: to[u] has unit u of every row. */
-static inline void vec_turn_units(const __m512i r[16], __m512i to[16]) {
-    __m512i a[16], b[16];
-    for (int i = 0; i < 16; i += 2) {
-        a[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
-        a[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
-    }
-    for (int i = 0; i < 16; i += 4) { /* b[i + k]: unit k of each 128-bit lane, of rows i .. i + 3 */
-        b[i] = _mm512_unpacklo_epi64(a[i], a[i + 2]);
-        b[i + 1] = _mm512_unpackhi_epi64(a[i], a[i + 2]);
-        b[i + 2] = _mm512_unpacklo_epi64(a[i + 1], a[i + 3]);
-        b[i + 3] = _mm512_unpackhi_epi64(a[i + 1], a[i + 3]);
-    }
-    for (int k = 0; k < 4; k++) {
-        __m512i even = _mm512_shuffle_i32x4(b[k], b[4 + k], 0x88), odd = _mm512_shuffle_i32x4(b[k], b[4 + k], 0xDD);
-        __m512i even2 = _mm512_shuffle_i32x4(b[8 + k], b[12 + k], 0x88);
-        __m512i odd2 = _mm512_shuffle_i32x4(b[8 + k], b[12 + k], 0xDD);
-        to[k] = _mm512_shuffle_i32x4(even, even2, 0x88);
-        to[8 + k] = _mm512_shuffle_i32x4(even, even2, 0xDD);
-        to[4 + k] = _mm512_shuffle_i32x4(odd, odd2, 0x88);
-        to[12 + k] = _mm512_shuffle_i32x4(odd, odd2, 0xDD);
-    }
-}
-
-/* At most TURNED halves, an even number, of each of 16 rows: to[16 * c + r] is half c of row r. A row's line is read
- * once, because the rows of a cache often share few sets of the first level. */
-#define VEC_TURN_HALVES
-enum { TURNED = 32, TURNED_STEP = 16 };
-
-static inline size_t vec_turned(size_t i) {
-    return TURNED_STEP * i;
-}
-static inline void vec_turn_halves(const uint8_t *rows, size_t stride, uint32_t n, uint16_t *to) {
-    static const uint16_t places[32] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
-                                        1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
-    const __m512i apart = _mm512_loadu_si512(places); /* the halves of pairs: all first ones, all second ones */
-    const __mmask16 units = vm_first((int)n / 2);
-    __m512i r[16], t[16];
-    for (size_t i = 0; i < 16; i++) r[i] = _mm512_maskz_loadu_epi32(units, rows + i * stride);
-    vec_turn_units(r, t);
-    if (n == 32) {
-        for (size_t u = 0; u < 16; u++) _mm512_storeu_si512(to + 32 * u, _mm512_permutexvar_epi16(apart, t[u]));
-        return;
-    }
-    for (size_t u = 0; u < n / 2; u++) _mm512_storeu_si512(to + 32 * u, _mm512_permutexvar_epi16(apart, t[u]));
-}
-
 #include "target/host/vec/transpose_x86.h"
 
 #endif
