@@ -1,18 +1,15 @@
 /* FLASH_ATTN on vectors. A template as kernels_map.h; the contract is numerics.md §7, the reference
  * ref/ref_flash_attn.c, the work on a block of keys kernels_attn_block.h.
  *
- * A unit of work is a KV head and a tile of up to TILE (query row, head) pairs that read it; where there are few, each
- * chunk of 1024 keys of a tile is a unit of its own, whose partial results are merged afterwards in the order of the
- * contract. Units that are left over when all threads have got the same number are cut by rows.
- *
- * In decode, where no KV head has more than a few rows, a thread takes its share of all (run, chunk, head, row)
- * instead, which lie side by side, as tiles of many heads. Keys that are halves a level may leave to a lower one
- * (FEW_FN).
+ * A tile is up to TILE (query row, head) pairs that read one KV head; in decode, where no KV head has more than a few
+ * rows, it has many heads, which lie side by side. Threads share all rows evenly (kernels_attn_share.h). Where there
+ * are few, each chunk of 1024 keys is taken alone, and the partial results are merged afterwards in the order of the
+ * contract. Decode with keys that are halves a level may leave to a lower one (FEW_FN).
  */
 #include "target/host/vec/kernels_attn_block.h"
 
 /* Partial results that are kept at most, and their floats besides the accumulator: m, l, and to a whole line. */
-enum { PARTS = 4096, PART_HEAD = 16, MANY_UNITS = 8 };
+enum { PARTS = 4096, PART_HEAD = 16, MANY_TILES = 8 };
 
 static uint64_t attn_thread_bytes(uint32_t d, uint32_t dv) {
     uint64_t keys = (uint64_t)STEP * attn_round(d), values = (uint64_t)STEP * attn_panels(dv);
@@ -40,14 +37,13 @@ uint64_t VEC_FN(flash_attn_scratch)(const npu_op *op, const npu_tensor *tensors,
     return bytes;
 }
 
-/* How the rows are cut in units; the same on all threads. */
+/* How the rows are cut; the same on all threads. */
 typedef struct attn_work {
     const npu_host_call *call;
-    uint32_t group, slice, tile; /* heads of a KV head; heads of them in a unit; query rows in a unit */
-    uint32_t chunks;             /* of the longest span */
-    uint64_t units;
-    bool few;   /* rows of any KV head in any run */
-    bool split; /* by chunks */
+    uint32_t group, tile; /* heads of a KV head; query rows in a tile */
+    uint32_t chunks;      /* of the longest span */
+    bool few;             /* rows of any KV head in any run */
+    bool split;           /* by chunks */
     float *parts;
 } attn_work;
 
@@ -78,12 +74,11 @@ static attn_run next_run(const attn_work *w, uint32_t m) {
     return r;
 }
 
-/* Query rows in a unit, of |slice| heads each: evenly, because a small last one would leave threads idle, but whole
- * groups of rows where that is possible. */
-static uint32_t rows_of_tile(uint32_t rows, uint32_t slice) {
-    uint32_t most = TILE / slice, tiles = (rows + most - 1) / most, even = tiles ? (rows + tiles - 1) / tiles : 1,
-             whole = 1;
-    while (whole * slice % GROUP_ROWS) whole++;
+/* Query rows in a tile, of |heads| heads each: evenly, but whole groups of rows where that is possible. */
+static uint32_t rows_of_tile(uint32_t rows, uint32_t heads) {
+    uint32_t most = heads < TILE ? TILE / heads : 1, tiles = (rows + most - 1) / most,
+             even = tiles ? (rows + tiles - 1) / tiles : 1, whole = 1;
+    while (whole * heads % GROUP_ROWS) whole++;
     uint32_t up = (even + whole - 1) / whole * whole;
     return up <= most ? up : even > whole ? even / whole * whole : even;
 }
@@ -92,21 +87,16 @@ static attn_work plan_work(const npu_host_call *call) {
     const npu_tensor *q = &call->src[0].t;
     uint32_t kv_heads = call->src[1].t.ne[1];
     attn_work w = {.call = call, .group = q->ne[1] / kv_heads, .few = true};
-    w.slice = w.group < TILE ? w.group : TILE;
-    w.tile = rows_of_tile(q->ne[2], w.slice);
-    uint64_t each = (uint64_t)kv_heads * ((w.group + w.slice - 1) / w.slice), pieces = 0;
-    for (attn_run r = {0}; r.last < q->ne[2];) {
+    w.tile = rows_of_tile(q->ne[2], w.group);
+    uint64_t tiles = 0, rows = (uint64_t)q->ne[1] * q->ne[2];
+    for (attn_run r = {0}; r.last < q->ne[2]; tiles += kv_heads) {
         r = next_run(&w, r.last);
         uint32_t chunks = attn_chunks(r.end);
         if (chunks > w.chunks) w.chunks = chunks;
         if ((r.last - r.m) * w.group > FEW) w.few = false;
-        pieces += chunks ? chunks - r.lo / CHUNK : 0;
-        w.units += each;
     }
-    uint64_t rows = (uint64_t)q->ne[1] * q->ne[2];
     w.split = call->nth > 1 && w.chunks > 1 && rows * w.chunks <= PARTS &&
-              (w.few || w.units < (uint64_t)MANY_UNITS * call->nth);
-    if (w.split) w.units = each * pieces;
+              (w.few || tiles < (uint64_t)MANY_TILES * call->nth);
     w.parts = (float *)(call->scratch + call->nth * attn_thread_bytes(q->ne[0], call->src[2].t.ne[0]));
     return w;
 }
@@ -150,33 +140,29 @@ static void take_chunk(attn_tile *t, uint32_t chunk, uint32_t lo, uint32_t end) 
     for (uint32_t i = 0; i < t->n_rows; i++) end_chunk(t, i, chunk);
 }
 
-/* Rows |from| to before |to| of a run: first those of the KV head |kv_head|, with |heads| heads from |h| of its group
- * each, then those of the next. |chunk| is used when chunks are taken one by one. */
-typedef struct attn_rows {
-    uint32_t kv_head, h, heads, from, to;
-} attn_rows;
-
-static void take_rows(const attn_work *w, attn_tile *t, const attn_run *run, attn_rows which, uint32_t chunk) {
-    uint32_t each = (run->last - run->m) * which.heads, end = 0, lo = UINT32_MAX;
-    t->kv_head = which.kv_head;
+/* Rows |from| to before |to| of a run, those of the first KV head first, then those of the next. |chunk| is used when
+ * chunks are taken one by one. */
+static void take_rows(const attn_work *w, attn_tile *t, const attn_run *run, uint32_t from, uint32_t to,
+                      uint32_t chunk) {
+    uint32_t each = (run->last - run->m) * w->group, end = 0, lo = UINT32_MAX;
+    t->kv_head = from / each;
     t->first = (uint64_t)span_of(w->call, run->m)[0];
-    t->n_rows = which.to - which.from;
+    t->n_rows = to - from;
     t->few = w->few || t->n_rows <= FEW;
     t->all_from = 0;
     t->all_to = UINT32_MAX;
-    for (uint32_t i = which.from; i < which.to; i++) {
-        attn_row *r = &t->rows[i - which.from];
-        uint32_t kv_head = which.kv_head + i / each, of_head = i % each;
-        *r = make_row(w, run->m + of_head / which.heads, kv_head * w->group + which.h + of_head % which.heads);
+    for (uint32_t i = from; i < to; i++) {
+        attn_row *r = &t->rows[i - from];
+        uint32_t kv_head = i / each, of_head = i % each;
+        *r = make_row(w, run->m + of_head / w->group, kv_head * w->group + of_head % w->group);
         r->kv_head = kv_head;
-        r->acc_all = t->acc + (size_t)(2 * (i - which.from)) * t->width;
+        r->acc_all = t->acc + (size_t)(2 * (i - from)) * t->width;
         r->acc = r->acc_all + t->width;
         if (r->n > end) end = r->n;
         if (r->lo < lo) lo = r->lo;
         if (r->n < t->all_to) t->all_to = r->n;
         if (r->lo > t->all_from) t->all_from = r->lo;
     }
-    if (which.from == which.to) return;
     if (is_many(t)) turn_queries(t);
     if (w->split) {
         take_chunk(t, chunk, lo, end);
@@ -184,43 +170,6 @@ static void take_rows(const attn_work *w, attn_tile *t, const attn_run *run, att
     }
     for (chunk = lo / CHUNK * CHUNK; chunk < end; chunk += CHUNK) take_chunk(t, chunk, lo, end);
     for (uint32_t i = 0; i < t->n_rows; i++) finish_row(&t->rows[i], t->dv);
-}
-
-/* The unit of these heads: all its rows, or this thread's share of them. */
-static void take_unit(const attn_work *w, attn_tile *t, const attn_run *run, uint32_t head, uint32_t slice,
-                      uint32_t chunk, bool share) {
-    uint32_t h = slice * w->slice, heads = w->group - h < w->slice ? w->group - h : w->slice;
-    uint32_t rows = (run->last - run->m) * heads;
-    attn_rows which = {.kv_head = head, .h = h, .heads = heads, .to = rows};
-    if (share) {
-        which.from = rows * w->call->ith / w->call->nth;
-        which.to = rows * (w->call->ith + 1) / w->call->nth;
-    }
-    take_rows(w, t, run, which, chunk);
-}
-
-/* The thread of a unit. Later units see more keys: every second round is dealt out backwards. */
-static uint32_t owner_of(uint64_t unit, uint32_t nth) {
-    uint32_t at = (uint32_t)(unit % nth);
-    return unit / nth % 2 ? nth - 1 - at : at;
-}
-
-/* This thread's units. */
-static void take_units(const attn_work *w, attn_tile *t) {
-    const npu_host_call *call = w->call;
-    uint32_t kv_heads = call->src[1].t.ne[1], slices = (w->group + w->slice - 1) / w->slice;
-    uint64_t unit = 0, whole = w->units - w->units % call->nth;
-    for (attn_run run = {0}; run.last < call->src[0].t.ne[2];) {
-        run = next_run(w, run.last);
-        uint32_t chunk = w->split ? run.lo / CHUNK * CHUNK : 0;
-        do {
-            for (uint32_t i = 0; i < kv_heads * slices && (!w->split || run.end); i++, unit++) {
-                if (unit < whole && owner_of(unit, call->nth) != call->ith) continue;
-                take_unit(w, t, &run, i % kv_heads, i / kv_heads, chunk, unit >= whole);
-            }
-            chunk += CHUNK;
-        } while (w->split && chunk < run.end);
-    }
 }
 
 #include "target/host/vec/kernels_attn_share.h"
@@ -259,12 +208,8 @@ npu_status VEC_FN(flash_attn)(const npu_host_call *call, npu_error *err) {
     t->queries = t->p + (size_t)TILE * STEP;
     t->then = (attn_lines){0};
     clear_pads(t, w.few);
-    if (w.few) {
-        uint64_t all = walk_few(&w, NULL, 0, 0);
-        walk_few(&w, t, all * call->ith / call->nth, all * (call->ith + 1) / call->nth);
-    } else {
-        take_units(&w, t);
-    }
+    uint64_t all = walk(&w, NULL, 0, 0);
+    walk(&w, t, all * call->ith / call->nth, all * (call->ith + 1) / call->nth);
     if (w.split) {
         npu_pool_barrier(call->pool);
         merge_parts(&w, t);
