@@ -45,7 +45,7 @@ NPU_INLINE void few_columns(const wformat *f, const npu_mm_task *task, const vi 
     }
 }
 
-/* The unit at |p|, whose first block is |a| of the first row. What comes later is asked for, as in |stream_unit|. */
+/* The unit at |p|, whose first block is |a| of the first row. What comes NEAR_BYTES later is asked for. */
 NPU_INLINE void few_unit(const wformat *f, const npu_mm_task *task, const uint8_t *p, const npu_mm_act *a, vi *unit,
                          few_sums acc) {
     const uint32_t bytes = NPU_MM_PACK_ROWS * f->unit_bytes / f->unit_blocks;

@@ -13,7 +13,7 @@ NPU_INLINE void prefetch(const uint8_t *p, uint32_t bytes) {
 
 /* Weights are read ahead in two steps, in the order of memory: from far into L2, from nearby into L1. One step alone
  * leaves a core with too few lines under way. */
-enum { FAR_BYTES = 16 << 10, NEAR_BYTES = 4 << 10 };
+enum { FAR_BYTES = 16 << 10, NEAR_BYTES = 4 << 10, PAGE_BYTES = 4 << 10 };
 
 typedef struct reach {
     const uint8_t *far, *near;
@@ -52,9 +52,20 @@ NPU_INLINE wrows packed_rows(const wformat *f, const npu_mm_task *task, uint32_t
     return packed_at(task->packed + n / NPU_MM_PACK_ROWS * strip, n % NPU_MM_PACK_ROWS);
 }
 
-/* The unit at |p| of STREAM_SIDES vectors of rows, from the |first| of its rows on, whose sums are |acc|. What comes
- * later is asked for: rows lie in the order in which they are read, but what reads ahead by itself stops at the end of
- * a page. */
+/* Asks for what comes after block |b| of the packed unit at |p|, for one activation row: rows lie in the order in which
+ * they are read, but what reads ahead by itself stops at the end of a page. Where it is fast enough (READS_AHEAD), the
+ * first line of the next page sets it going again, and more would only disturb it. */
+NPU_INLINE void ask_ahead(const uint8_t *p, uint32_t block_bytes, uint32_t b) {
+    if (READS_AHEAD) {
+        if (b == 0) __builtin_prefetch((const uint8_t *)(((uintptr_t)p | (PAGE_BYTES - 1)) + 1), 0, 2);
+        return;
+    }
+    NPU_UNROLL
+    for (uint32_t at = (b * block_bytes + 63) / 64 * 64; at < (b + 1) * block_bytes; at += 64)
+        __builtin_prefetch(p + NEAR_BYTES + at, 0, 3);
+}
+
+/* The unit at |p| of STREAM_SIDES vectors of rows, from the |first| of its rows on, whose sums are |acc|. */
 NPU_INLINE void stream_unit(const wformat *f, const uint8_t *p, uint32_t first, const npu_mm_act *a, vf *acc) {
     const uint32_t block_bytes = NPU_MM_PACK_ROWS * f->unit_bytes / f->unit_blocks;
     wunit u[STREAM_SIDES];
@@ -69,9 +80,7 @@ NPU_INLINE void stream_unit(const wformat *f, const uint8_t *p, uint32_t first, 
     for (uint32_t b = 0; b < f->unit_blocks; b++, a++) {
         wblock o[STREAM_SIDES];
         vi sum[STREAM_SIDES];
-        NPU_UNROLL
-        for (uint32_t at = (b * block_bytes + 63) / 64 * 64; at < (b + 1) * block_bytes; at += 64)
-            __builtin_prefetch(p + NEAR_BYTES + at, 0, 3);
+        ask_ahead(p, block_bytes, b);
         block_sums(f, u, r, (int)b, STREAM_SIDES, a, o, sum);
         __asm__("" : "+r"(p)); /* else compilers keep what a later block reads again */
         NPU_UNROLL

@@ -236,8 +236,9 @@ NPU_INLINE vi dot16_lanes(const wformat *f, const vi *w, const int8_t *q, vi sum
 NPU_INLINE vi block_sum_lanes(const wformat *f, const wblock *o, const npu_mm_act *a) {
     const int start = f->offset && (HAS_BYTE_DOT || f->offset != 128) ? f->offset : 0;
     if (f->kind == KIND_PLAIN || f->kind == KIND_MIN) {
-        return v_add32(dot16_lanes(f, o->w, a->q, start_of(&a->n, start)),
-                       dot16_lanes(f, o->w + 4, a->q + 16, v_zero()));
+        /* One sum after the other: of two, compilers mix the loads, and lines asked for in no order are not read ahead.
+         */
+        return dot16_lanes(f, o->w + 4, a->q + 16, dot16_lanes(f, o->w, a->q, start_of(&a->n, start)));
     }
     vi low = dot16_lanes(f, o->w, a->q, start_of(&a->n_low, start));
     vi high = dot16_lanes(f, o->w + 4, a->q + 16, start_of(&a->n_high, start));
