@@ -5,7 +5,7 @@ include(cmake/testing.cmake)
 find_package(Threads REQUIRED)
 file(GLOB_RECURSE NPU_SOURCES CONFIGURE_DEPENDS src/base/*.c src/quant/*.c src/target/host/*.c src/conform/*.c
      src/target/gemv_helper.c src/target/hexagon/hexagon_repack*.c wire/*.c)
-list(FILTER NPU_SOURCES EXCLUDE REGEX "_test\\.c$|_fuzz\\.c$|/optest_[^/]*$")
+list(FILTER NPU_SOURCES EXCLUDE REGEX "_test\\.c$|_fuzz\\.c$|/optest_[^/]*$|/json_text\\.c$")
 npu_isa_filter(NPU_SOURCES)
 # No archive: the machine's ar may not know the target's object files.
 add_library(npu_static OBJECT ${NPU_SOURCES})

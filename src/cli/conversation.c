@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/utf8.h"
 
 /* A JSON string of any bytes: what is no UTF-8 becomes U+FFFD. NULL: no memory. */
@@ -77,7 +78,7 @@ static npu_status continued(const cli_conversation *c, const char *text, size_t 
 
 static npu_status rendered(const cli_conversation *c, int32_t **ids, size_t *n, npu_error *err) {
     npu_chat_prompt prompt;
-    char *json = json_dumps(c->messages, JSON_COMPACT);
+    char *json = npu_json_text(c->messages, JSON_COMPACT);
     if (!json) return npu_fail(err, NPU_NO_MEMORY, "run.memory", "no memory for the conversation");
     npu_status status = npu_chat_render(c->chat, json, strlen(json), &prompt, err);
     free(json);

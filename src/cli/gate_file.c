@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "base/json_text.h"
 #include "base/utf8.h"
 #include "cli/gate.h"
 
@@ -170,7 +171,7 @@ int cli_gate_write(const char *dir, const cli_options *o, const cli_session *ses
     json_object_set_new(r->doc, "options", options_json(o));
     if (!bad) bad = write_bytes(logits, r->kept, (size_t)r->kept_rows * r->n_vocab * sizeof *r->kept);
     if (!bad && npu_plan_write(session->context->plan, plan, &err) != NPU_OK) bad = cli_fail(&err);
-    char *text = bad ? NULL : json_dumps(r->doc, JSON_INDENT(1));
+    char *text = bad ? NULL : npu_json_text(r->doc, JSON_INDENT(1));
     if (!bad && !text) bad = cli_error("the recording can't be told in JSON");
     if (!bad && text) bad = write_bytes(gate_json, text, strlen(text));
     free(text);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "base/mapfile.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
@@ -78,7 +79,7 @@ void cli_json_add(json_t **list, json_t *value) {
 
 int cli_print_json(json_t *root, size_t flags) {
     if (!root) return cli_error("the result can't be told in JSON");
-    char *text = json_dumps(root, flags); /* whole before any of it is printed */
+    char *text = npu_json_text(root, flags);
     json_decref(root);
     if (!text) return cli_error("no memory to print the result");
     puts(text);

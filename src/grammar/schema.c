@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "grammar/schema_parts.h"
 
 static const struct {
@@ -152,7 +153,7 @@ static unsigned type_of(const json_t *value) {
 }
 
 npu_status npu__schema_literal(npu__schema *c, const json_t *value, npu_error *err) {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    char *text = npu_json_text(value, JSON_COMPACT | JSON_ENCODE_ANY);
     if (!text) return npu_fail(err, NPU_NO_MEMORY, "grammar.no_memory", "no memory for the grammar");
     npu__emit_text(c->p, text, strlen(text));
     free(text);

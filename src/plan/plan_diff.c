@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "plan/plan_hash.h"
 #include "target/weights.h"
 
@@ -36,7 +37,7 @@ static void say(diff *d, const char *what, const char *text) {
 /* A value as it is printed: strings bare, what is not there as "nothing". */
 static void value_text(const json_t *v, char *out, size_t size) {
     const char *s = json_string_value(v);
-    char *dump = v && !s ? json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    char *dump = v && !s ? npu_json_text(v, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
     snprintf(out, size, "%s", !v ? "nothing" : s && !*s ? "\"\"" : s ? s : dump ? dump : "?");
     free(dump);
 }

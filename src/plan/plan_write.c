@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "plan/plan_hash.h"
 #include "wire/format.h"
 
@@ -113,7 +114,7 @@ json_t *npu_plan_body(const npu_plan *p) {
 
 npu_status npu_plan_hash(const npu_plan *plan, char out[NPU_PLAN_HASH_LEN + 1], npu_error *err) {
     json_t *body = npu_plan_body(plan);
-    char *text = body ? json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    char *text = body ? npu_json_text(body, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     json_decref(body);
     if (!text)
         return npu_fail(err, NPU_INTERNAL, "plan.json",
@@ -127,8 +128,8 @@ npu_status npu_plan_hash(const npu_plan *plan, char out[NPU_PLAN_HASH_LEN + 1], 
 char *npu_plan_to_json(const npu_plan *plan) {
     json_t *body = npu_plan_body(plan);
     if (!body) return NULL;
-    json_object_set_new(body, "hash", json_string(plan->hash));
-    char *text = json_dumps(body, JSON_INDENT(1));
+    char *text = NULL;
+    if (json_object_set_new(body, "hash", json_string(plan->hash)) == 0) text = npu_json_text(body, JSON_INDENT(1));
     json_decref(body);
     return text;
 }
