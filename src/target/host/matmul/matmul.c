@@ -19,6 +19,7 @@ enum {
     AHEAD_ROWS = 4,          /* of what is widened: how far is read ahead */
     PIECE_BYTES = 96 * 1024, /* small enough to share evenly, large against the cost of taking one */
     PIECES_PER_THREAD = 4,
+    ONE_ROW_TIMES = 2, /* larger with one activation row: with each piece the machine's reading ahead starts anew */
 };
 
 /* One weight and how its rows are cut: |per_matrix| pieces of |piece_rows| for each of its |outer| matrices. */
@@ -109,8 +110,9 @@ static void place(work *w) {
 static void cut(work *w, const npu_host_call *call, int i) {
     const npu_host_operand *weight = &call->src[1 + i];
     uint64_t n = weight->t.ne[1], row_bytes = weight->t.nb[1] ? weight->t.nb[1] : 1;
-    uint64_t rows = call->nth == 1 ? n : n / (call->nth * PIECES_PER_THREAD);
-    if (call->nth > 1 && rows > PIECE_BYTES / row_bytes) rows = PIECE_BYTES / row_bytes;
+    const uint64_t times = w->rows == 1 ? ONE_ROW_TIMES : 1, most_rows = times * PIECE_BYTES / row_bytes;
+    uint64_t rows = call->nth == 1 ? n : n * times / (call->nth * PIECES_PER_THREAD);
+    if (call->nth > 1 && rows > most_rows) rows = most_rows;
     rows = (rows + NPU_MM_STRIP) / NPU_MM_STRIP * NPU_MM_STRIP;
     w->parts[w->n_parts] = (part){weight,
                                   &call->dst[i],
