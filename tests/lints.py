@@ -23,6 +23,7 @@ TREE = {
     "a graph knows no plan": ("src/graph/a.c", '#include "plan/plan.h"\n'),
     "src and htp share only wire": ("src/base/a.c", '#include "htp/htp.h"\n'),
     "the library names parameters": ("src/model/a.c", 'static const char text[] = "give --ctx";\n'),
+    "JSON becomes text by npu_json_text": ("src/plan/a.c", "    char *text = json_dumps(root, 0);\n"),
     "the library knows no front end": ("src/model/a.c", '#include "cli/cli.h"\n'),
     "the library never exits": ("src/model/a.c", "    exit(1);\n"),
     "only main reads and changes the environment": ("src/model/a.c", '    getenv("HOME");\n'),
