@@ -4,6 +4,7 @@
 // It is linked at a fixed low address and runs without address randomisation, so that the heap lies below 4 GiB like
 // the rest of an NPU program's memory, and a run's addresses repeat.
 #include "../rtos/emu_dsp.h"
+#include "../strict/strict.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -21,6 +22,7 @@ npu_emu_skel_fn *emu_program_skel(const char *path, const char *symbol, int *cod
     found = dlsym(library, symbol);
     *code = AEE_ENOSUCHSYMBOL;
     if (!found) emu_loud("%s", dlerror());
+    emu_strict_program(found);
     return (npu_emu_skel_fn *)(uintptr_t)found;
 }
 

@@ -131,13 +131,6 @@ static struct timespec deadline(uint32_t timeout_us) {
     return t;
 }
 
-// Strict mode: does anybody own VTCM?
-static void note_owned(void) {
-    bool owned = false;
-    for (int i = 0; i < MOST_CONTEXTS; i++) owned = owned || (r.contexts[i].used && r.contexts[i].owns);
-    emu_strict_vtcm_owned(owned);
-}
-
 // Waits until |c| can own its range (cached) or some range of its size, and makes it the owner. 0 or a code.
 static int own(struct context *c, uint32_t timeout_us, bool fixed) {
     struct timespec until = deadline(timeout_us);
@@ -148,7 +141,7 @@ static int own(struct context *c, uint32_t timeout_us, bool fixed) {
             c->first = first;
             c->owns = true;
             c->asked = false;
-            note_owned();
+            if (emu_strict_vtcm()) emu_strict_vtcm_reserve(first, c->bytes, true);
             return AEE_SUCCESS;
         }
         if (!timeout_us) return AEE_EITEMBUSY;
@@ -158,8 +151,8 @@ static int own(struct context *c, uint32_t timeout_us, bool fixed) {
 }
 
 static void disown(struct context *c) {
+    if (c->owns && emu_strict_vtcm()) emu_strict_vtcm_reserve(c->first, c->bytes, false);
     c->owns = c->asked = false;
-    note_owned();
     pthread_cond_broadcast(&r.changed);
 }
 

@@ -65,6 +65,13 @@ static void poison(const struct emu_move *m) {
     }
 }
 
+static void check_rows(const struct emu_move *m) {
+    for (uint64_t row = 0; emu_strict_vtcm() && row < m->rows; row++) {
+        emu_strict_vtcm_check_row(m->src + row * m->src_stride, m->row_bytes, false);
+        emu_strict_vtcm_check_row(m->dst + row * m->dst_stride, m->row_bytes, true);
+    }
+}
+
 static void check_overlap(const struct emu_move *m) {
     for (uint64_t row = 0; row < m->rows; row++) {
         bool target = emu_strict_vtcm_busy(m->dst + row * m->dst_stride, m->row_bytes, true);
@@ -91,6 +98,7 @@ void emu_strict_dma_linked(uint32_t *descriptor, const struct emu_move *m) {
             return;
         }
     if (!(descriptor[1] & ORDER)) check_overlap(m);
+    check_rows(m);
     poison(m);
     fly(m, 1);
     *at(q, q->count) = (struct transfer){descriptor, *m, false};

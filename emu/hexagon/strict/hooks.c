@@ -155,8 +155,8 @@ struct mismatch {
 };
 void __ubsan_handle_type_mismatch_v1(const struct mismatch *what, uintptr_t address);
 EMU_API void __ubsan_handle_type_mismatch_v1(const struct mismatch *what, uintptr_t address) {
-    emu_strict_report("misaligned", "an access at %#llx wants an alignment of %u (%s:%u)", (unsigned long long)address,
-                      1u << what->log_alignment, what->file, what->line);
+    emu_strict_report("misaligned", "an access at %#llx, %s:%u, wants an alignment of %u", (unsigned long long)address,
+                      what->file, what->line, 1u << what->log_alignment);
 }
 
 void *__wrap_memcpy(void *to, const void *from, size_t bytes);

@@ -36,25 +36,24 @@ static int place(char *out, size_t size) {
     return snprintf(out, size, "op %d (%s), thread %s %u: ", index, name ? name : "?", thread, qurt_thread_get_id());
 }
 
-static void note(const char *kind, const char *text) {
-    struct emu_violation *v = &emu_block->violation;
-    uint32_t none = 0;
-    if (!atomic_compare_exchange_strong(&v->state, &none, 1)) return;
-    snprintf(v->kind, sizeof v->kind, "%s", kind);
-    snprintf(v->text, sizeof v->text, "%s", text);
-    atomic_store(&v->state, 2);
-}
-
 void emu_strict_report(const char *kind, const char *format, ...) {
+    struct emu_violation *v = &emu_block->violation;
     char text[EMU_VIOLATION_BYTES];
+    uint32_t none = 0;
+    bool first = atomic_compare_exchange_strong(&v->state, &none, 1);
     int used = place(text, sizeof text);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
     va_end(arguments);
+    emu_strict_code(text + strlen(text), sizeof text - strlen(text), first);
     emu_count(EMU_COUNT_VIOLATIONS, 1);
     emu_loud("%s: %s", kind, text);
-    note(kind, text);
+    if (first) {
+        snprintf(v->kind, sizeof v->kind, "%s", kind);
+        memcpy(v->text, text, sizeof v->text);
+        atomic_store(&v->state, 2);
+    }
     if (emu_block->strict.go_on) return;
     // Another thread may be at writing the text that the host is to read.
     while (atomic_load(&emu_block->violation.state) == 1) usleep(100);

@@ -30,6 +30,9 @@ static inline void emu_strict_step(enum emu_step step) {
 static inline void emu_strict_report(const char *kind, const char *format, ...) {
     (void)kind, (void)format;
 }
+static inline void emu_strict_program(const void *function) {
+    (void)function;
+}
 static inline void emu_strict_op(int index, const char *name) {
     (void)index, (void)name;
 }
@@ -83,8 +86,8 @@ static inline void emu_strict_dma_pushed(uint32_t depth) {
     (void)depth;
 }
 static inline void emu_strict_dma_popped(void) {}
-static inline void emu_strict_vtcm_owned(bool owned) {
-    (void)owned;
+static inline void emu_strict_vtcm_reserve(uint32_t first, uint32_t bytes, bool owned) {
+    (void)first, (void)bytes, (void)owned;
 }
 #else
 static inline bool emu_strict_cache(void) {
@@ -104,6 +107,12 @@ void emu_strict_report(const char *kind, const char *format, ...) __attribute__(
 void emu_strict_op(int index, const char *name);
 // An answer leaves: no op is running, nothing is under way, the host may know all that was written.
 void emu_strict_answer(void);
+
+// --- code.c ---
+// |function| is the program's.
+void emu_strict_program(const void *function);
+// Text for where in the program this thread is, "" for nowhere; |exactly|: with the line, which takes a process more.
+void emu_strict_code(char *out, size_t size, bool exactly);
 
 // --- random.c ---
 // A number below |n|, by the setting "seed", different in each thread.
@@ -146,8 +155,11 @@ void emu_strict_write(uintptr_t address, size_t bytes, bool atomic);
 uint8_t *emu_strict_memory(uint64_t address, uint64_t bytes, enum emu_access access, bool check);
 
 // --- vtcm.c ---
-void emu_strict_vtcm_owned(bool owned);
+// [first, +bytes) has an owner now, or none.
+void emu_strict_vtcm_reserve(uint32_t first, uint32_t bytes, bool owned);
 void emu_strict_vtcm_access(uintptr_t address, size_t bytes, bool write);
+// A row that a transfer reads or writes, where that is VTCM.
+void emu_strict_vtcm_check_row(uint64_t address, uint64_t bytes, bool write);
 // A transfer begins or ends (|by| 1 or -1) to have these bytes.
 void emu_strict_vtcm_flight(uint64_t address, uint64_t bytes, bool target, int by);
 // Whether a transfer has one of these bytes as its target, or, with |sources|, as its source.

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,12 +71,19 @@ static const char *kind_of(const struct device *d, char text[400]) {
     return kind;
 }
 
+// The line of the program, where addr2line can tell it, else the offset in its file.
+static bool says_where(const char *text) {
+    static int lines = -1;
+    if (lines < 0) lines = !system("addr2line --version >/dev/null 2>&1");
+    return strstr(text, lines ? " at strict_skel.c:" : " (libstrict.strict.so+0x");
+}
+
 static void expect(const struct device *d, int result, const char *kind, const char *what) {
     char text[400];
     const char *got = kind_of(d, text);
     if (strcmp(got, kind)) printf("  %s: \"%s\" (%s), not \"%s\"\n", what, got, text, kind);
     CHECK(!strcmp(got, kind));
-    CHECK(*kind ? result != 0 && strstr(text, "thread") : result == 0);
+    CHECK(*kind ? result != 0 && strstr(text, "thread") && says_where(text) : result == 0);
 }
 
 static bool begin(void) {
@@ -123,10 +131,15 @@ static void names(void) {
     snprintf(buffer, sizeof buffer, "buffer %d, offset 0x80", memory_fd);
     CHECK(strstr(text, buffer) && strstr(text, "the host changed"));
     end(&d);
+    char *path = strdup(getenv("PATH"));
+    setenv("PATH", "/nowhere", 1); // where no addr2line is
     start(&d, 0);
+    setenv("PATH", path, 1);
+    free(path);
     CHECK(!strcmp(kind_of(&d, text), "")); // a new process has done nothing
     CHECK(run(&d, STRICT_DMA_LEFT, 0, 0) != 0);
     CHECK(!strcmp(kind_of(&d, text), "dma_left"));
+    CHECK(strstr(text, " (libstrict.strict.so+0x"));
     end(&d);
     finish();
 }
@@ -301,7 +314,7 @@ static void by_the_host(void) {
 }
 
 const struct row kit_rows_strict[] = {{"strict: each wrong by its name", all_wrongs},
-                                      {"strict: a report names buffer, offset, who", names},
+                                      {"strict: a report names buffer, offset, who, code", names},
                                       {"strict: goes on when told to", goes_on},
                                       {"strict: scalars in VTCM are counted", scalars},
                                       {"strict: each switch alone", switches},

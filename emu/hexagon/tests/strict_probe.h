@@ -36,6 +36,10 @@
     STRICT_WRONG(DMA_TYPE, engine, "dma_type")              \
     STRICT_WRONG(VTCM_OUTSIDE, vtcm, "vtcm_outside")        \
     STRICT_WRONG(VTCM_NOT_OWNED, vtcm, "vtcm_not_owned")    \
+    STRICT_WRONG(VTCM_LAST, vtcm, "")                       \
+    STRICT_WRONG(VTCM_BEHIND, vtcm, "vtcm_not_owned")       \
+    STRICT_WRONG(DMA_TO_BEHIND, dma, "vtcm_not_owned")      \
+    STRICT_WRONG(DMA_FROM_BEHIND, dma, "vtcm_not_owned")    \
     STRICT_WRONG(VTCM_MISALIGNED, vtcm, "misaligned")       \
     STRICT_WRONG(VTCM_SCALAR, vtcm, "")
 

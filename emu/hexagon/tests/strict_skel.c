@@ -13,7 +13,8 @@ typedef uint32_t vector __attribute__((vector_size(128), aligned(128)));
 
 #define DONE  0x80000000u
 #define ORDER 0x40000000u
-#define LINES 32 // of the buffer, 128 bytes each
+#define LINES 32    // of the buffer, 128 bytes each
+#define OWN   65536 // bytes of VTCM
 
 __attribute__((visibility("default"))) int strict_skel_handle_invoke(remote_handle64 handle, uint32_t scalars,
                                                                      remote_arg *args);
@@ -35,7 +36,7 @@ static int open_all(void) {
     if (ring) return 0;
     ring = npu_emu_low_alloc(4096, 64);
     HAP_compute_res_attr_init(&reservation);
-    HAP_compute_res_attr_set_vtcm_param_v2(&reservation, 65536, 0, 65536);
+    HAP_compute_res_attr_set_vtcm_param_v2(&reservation, OWN, 0, OWN);
     HAP_compute_res_attr_set_cache_mode(&reservation, 1);
     context = HAP_compute_res_acquire(&reservation, 100000);
     HAP_compute_res_attr_get_vtcm_ptr_v2(&reservation, &at, &bytes);
@@ -175,6 +176,14 @@ static uint32_t dma_wrong(uint32_t what) {
         push(0, vtcm, at, 128, 0, 0, 0);
         npu_emu_op(7, "next");
         break;
+    case STRICT_DMA_TO_BEHIND:
+        push(0, vtcm + OWN - 64, at, 128, 0, 0, 0);
+        wait(0);
+        break;
+    case STRICT_DMA_FROM_BEHIND:
+        push(0, at, vtcm + OWN, 128, 0, 0, 0);
+        wait(0);
+        break;
     case STRICT_DMA_AGAIN:
         push(0, vtcm, at, 128, 0, 0, 0);
         push(0, vtcm + 128, at, 128, 0, 0, 0);
@@ -222,6 +231,10 @@ static uint32_t vtcm_wrong(uint32_t what) {
     case STRICT_VTCM_NOT_OWNED:
         HAP_compute_res_release_cached(context);
         x = v[0];
+        break;
+    case STRICT_VTCM_LAST:
+    case STRICT_VTCM_BEHIND:
+        x = v[OWN / sizeof *v - (what == STRICT_VTCM_LAST)];
         break;
     case STRICT_VTCM_MISALIGNED:
         x = *(volatile vector *)(void *)(vtcm + 64);
