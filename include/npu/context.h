@@ -77,7 +77,8 @@ typedef struct npu_memory {
     uint64_t state_bytes;     /* keys and values */
     uint64_t compute_bytes;   /* intermediate results, inputs and outputs */
     uint64_t device_bytes;    /* copies of weights in a device's own layout, when they lie in this machine's memory */
-    uint64_t available_bytes; /* memory this machine could give now, file cache included; 0 = unknown */
+    uint64_t available_bytes; /* memory this process could get now, of the machine's and of what its control group (a
+                               * container's limit) allows, file cache included; 0 = unknown */
 } npu_memory;
 
 /* What a context with these parameters would need: it opens none. With an npu_target the device is asked what it is,

@@ -25,7 +25,7 @@ static npu_status open_device(npu_context *c, const npu_context_params *p, const
     npu_target_params params = npu__api_target_params(p);
     const npu_plan_entry *first = NULL;
     NPU_TRY(npu__api_derive(c->model, p, &c->instance, target, caps, &c->plan, err));
-    npu_memory need = npu__api_memory(c->model, &c->instance);
+    npu_memory need = npu__api_memory(c->model, &c->instance, "");
     need.device_bytes = npu__api_device_bytes(c->plan);
     NPU_TRY(npu__api_check_memory(&need, err));
     if (p->no_fallback && npu_plan_fallbacks(c->plan, &first))
@@ -100,7 +100,7 @@ static npu_status open_context(npu_context *c, const npu_context_params *p, npu_
     NPU_TRY(npu__api_caps(p, NULL, &target, &caps, err));
     NPU_TRY(npu__api_instance(c->model, p, &caps, &c->instance, err));
     npu__api_tell_cores(p, npu_pool_cores());
-    npu_memory need = npu__api_memory(c->model, &c->instance);
+    npu_memory need = npu__api_memory(c->model, &c->instance, "");
     NPU_TRY(npu__api_check_memory(&need, err));
     if (need.available_bytes && need.weights_bytes > need.available_bytes)
         npu_log(&p->logger, NPU_LOG_WARN, "the weights (%llu MiB) are larger than the memory that is available",

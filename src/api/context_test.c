@@ -15,6 +15,7 @@
 #include "api/memory.h"
 #include "base/status.h"
 #include "npu/npu.h"
+#include "support/fake_root.h"
 #include "support/tiny_llama.h"
 
 static int set_up(void **state) {
@@ -130,12 +131,31 @@ static void copies_of_weights_count(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+/* What there is for a context is what the process's control group leaves, also where the machine has more. */
+static void a_group_limits_contexts(void **state) {
+    npu_model *model = *state;
+    npu_context *context;
+    npu_error err = {0};
+    assert_int_equal(npu_context_open(model, &(npu_context_params){.ctx = 64}, &context, &err), NPU_OK);
+    assert_int_equal(make_root(NULL), 0);
+    put("/proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 6000000 kB\n");
+    npu_memory need = npu__api_memory(model, &context->instance, root);
+    assert_int_equal(need.available_bytes, 6000000ull * 1024);
+    assert_int_equal(npu__api_check_memory(&need, &err), NPU_OK);
+    put("/sys/fs/cgroup/memory.max", "4096000\n");
+    put("/sys/fs/cgroup/memory.current", "4095000\n");
+    need = npu__api_memory(model, &context->instance, root);
+    assert_int_equal(need.available_bytes, 1000);
+    assert_int_equal(npu__api_check_memory(&need, &err), NPU_NO_MEMORY);
+    assert_int_equal(remove_root(NULL), 0);
+    npu_context_close(context);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_are_checked),
-        cmocka_unit_test(devices_need_a_target),
-        cmocka_unit_test(idle_cores_are_told),
-        cmocka_unit_test(copies_of_weights_count),
+        cmocka_unit_test(parameters_are_checked),  cmocka_unit_test(devices_need_a_target),
+        cmocka_unit_test(idle_cores_are_told),     cmocka_unit_test(copies_of_weights_count),
+        cmocka_unit_test(a_group_limits_contexts),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,26 +1,13 @@
-/* What a context would need, and what the machine has. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "api/api.h"
+/* What a context would need, and what there is for it. */
 #include "api/memory.h"
 
-uint64_t npu__api_available_bytes(void) {
-    FILE *f = fopen("/proc/meminfo", "re");
-    char line[128];
-    static const char key[] = "MemAvailable:";
-    uint64_t kib = 0;
-    while (f && !kib && fgets(line, sizeof line, f))
-        if (!strncmp(line, key, sizeof key - 1)) kib = strtoull(line + sizeof key - 1, NULL, 10);
-    if (f) fclose(f);
-    return kib * 1024;
-}
+#include "api/api.h"
+#include "base/memory.h"
 
-npu_memory npu__api_memory(const npu_model *m, const npu_instance *instance) {
+npu_memory npu__api_memory(const npu_model *m, const npu_instance *instance, const char *root) {
     npu_memory need = {.weights_bytes = m->weights.used_bytes,
                        .state_bytes = instance->state.bytes,
-                       .available_bytes = npu__api_available_bytes()};
+                       .available_bytes = npu_memory_now(root).free};
     uint64_t io = 0, compute = 0;
     for (int i = 0; i < NPU_GRAPH_KINDS; i++) {
         const npu_graph *g = &instance->graphs[i];
@@ -62,7 +49,7 @@ npu_status npu_context_estimate(npu_model *m, const npu_context_params *params, 
     *out = (npu_memory){0};
     NPU_TRY(npu__api_caps(&p, NULL, &target, &caps, err));
     NPU_TRY(npu__api_instance(m, &p, &caps, &instance, err));
-    npu_memory need = npu__api_memory(m, &instance);
+    npu_memory need = npu__api_memory(m, &instance, "");
     npu_status status = NPU_OK;
     if (target && target->design) {
         npu_plan *plan = NULL;

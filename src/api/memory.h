@@ -4,10 +4,8 @@
 
 #include "api/api.h"
 
-/* What this machine could give now, file cache included; 0 = unknown. */
-uint64_t npu__api_available_bytes(void);
-
-npu_memory npu__api_memory(const npu_model *m, const npu_instance *instance);
+/* |root| stands for the system's root folder: "" but in tests. */
+npu_memory npu__api_memory(const npu_model *m, const npu_instance *instance, const char *root);
 
 /* Of the weight images that a plan for a target of products has made, with their scales. */
 uint64_t npu__api_device_bytes(const npu_plan *plan);

@@ -14,19 +14,20 @@ static uint64_t number_in(const char *root, const char *path, const char *name) 
     return number;
 }
 
-/* A version's files: what a group may use, what it uses, and how much of that is files the system can drop. */
+/* A version's files: what a group may use, what it uses, and how much of that is files the system can drop: those that
+ * were read once and those that were read again, as in the machine's MemAvailable. */
 typedef struct hierarchy {
     npu_cgroup_tree tree;
-    const char *limit, *used, *stat, *droppable;
+    const char *limit, *used, *stat, *droppable[2];
 } hierarchy;
 
 static const hierarchy hierarchies[] = {
-    {{"/sys/fs/cgroup", ""}, "/memory.max", "/memory.current", "/memory.stat", "inactive_file "},
+    {{"/sys/fs/cgroup", ""}, "/memory.max", "/memory.current", "/memory.stat", {"inactive_file ", "active_file "}},
     {{"/sys/fs/cgroup/memory", "memory"},
      "/memory.limit_in_bytes",
      "/memory.usage_in_bytes",
      "/memory.stat",
-     "total_inactive_file "},
+     {"total_inactive_file ", "total_active_file "}},
 };
 
 static uint64_t group_number(const char *root, const hierarchy *h, const char *group, const char *file,
@@ -37,10 +38,11 @@ static uint64_t group_number(const char *root, const hierarchy *h, const char *g
 }
 
 /* Cuts |m| to what one group leaves. */
-static void cut(npu_memory *m, bool *known, const char *root, const hierarchy *h, const char *group) {
+static void cut(npu_machine_memory *m, bool *known, const char *root, const hierarchy *h, const char *group) {
     uint64_t limit = group_number(root, h, group, h->limit, ""), used = group_number(root, h, group, h->used, "");
     if (!limit || limit >> NO_LIMIT_SHIFT) return;
-    uint64_t drop = group_number(root, h, group, h->stat, h->droppable);
+    uint64_t drop =
+        group_number(root, h, group, h->stat, h->droppable[0]) + group_number(root, h, group, h->stat, h->droppable[1]);
     used -= drop < used ? drop : used;
     uint64_t left = used < limit ? limit - used : 0;
     if (!m->total || limit < m->total) m->total = limit;
@@ -48,9 +50,9 @@ static void cut(npu_memory *m, bool *known, const char *root, const hierarchy *h
     *known = true;
 }
 
-npu_memory npu_memory_now(const char *root) {
-    npu_memory m = {number_in(root, "/proc/meminfo", "MemTotal:") * 1024,
-                    number_in(root, "/proc/meminfo", "MemAvailable:") * 1024};
+npu_machine_memory npu_memory_now(const char *root) {
+    npu_machine_memory m = {number_in(root, "/proc/meminfo", "MemTotal:") * 1024,
+                            number_in(root, "/proc/meminfo", "MemAvailable:") * 1024};
     bool known = m.free != 0;
     for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++) {
         char group[NPU_CGROUP_MOST];

@@ -12,7 +12,7 @@
 #include "support/fake_root.h"
 
 static void is(uint64_t total, uint64_t free_bytes) {
-    npu_memory m = npu_memory_now(root);
+    npu_machine_memory m = npu_memory_now(root);
     assert_int_equal(m.total, total);
     assert_int_equal(m.free, free_bytes);
 }
@@ -27,7 +27,7 @@ static void the_least_limit_counts(void **state) {
     put("/sys/fs/cgroup/memory.max", "4096000\n");
     put("/sys/fs/cgroup/memory.current", "3000000\n");
     is(4096000, 1096000);
-    put("/sys/fs/cgroup/memory.stat", "anon 5\ninactive_file 1000000\n");
+    put("/sys/fs/cgroup/memory.stat", "anon 5\ninactive_file 600000\nactive_file 400000\n");
     is(4096000, 2096000);
     put("/sys/fs/cgroup/memory.current", "5000000\n"); /* more than the limit, for a moment */
     is(4096000, 96000);
@@ -38,7 +38,7 @@ static void the_least_limit_counts(void **state) {
     is(8000 * 1024, 10240);
     put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "2048000\n");
     put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "2000000\n");
-    put("/sys/fs/cgroup/memory/memory.stat", "inactive_file 7\ntotal_inactive_file 20000\n");
+    put("/sys/fs/cgroup/memory/memory.stat", "inactive_file 7\ntotal_inactive_file 15000\ntotal_active_file 5000\n");
     put("/proc/meminfo", "MemTotal: 8000 kB\n");
     is(2048000, 68000);
 }
@@ -62,7 +62,7 @@ static void groups_below_the_root_count(void **state) {
 
 static void this_machine_has_some(void **state) {
     (void)state;
-    npu_memory m = npu_memory_now("");
+    npu_machine_memory m = npu_memory_now("");
     assert_true(m.total > 16 << 20);
     assert_true(m.free > 0 && m.free <= m.total);
 }

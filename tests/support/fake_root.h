@@ -37,9 +37,7 @@ static inline void put(const char *path, const char *text) {
         *at = '/';
     }
     FILE *file = fopen(name, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    assert_true(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
 static inline void drop(const char *path) {

@@ -74,7 +74,7 @@ static void fill(npu_host *host, const npu_host_packing *packing, const npu_buff
 
 /* Copies take at most a quarter of the memory, and leave half of what was free before them. */
 static uint64_t budget(uint64_t taken) {
-    npu_memory m = npu_memory_now("");
+    npu_machine_memory m = npu_memory_now("");
     if (!m.total) return UINT64_MAX; /* a system that does not tell: no limit */
     uint64_t half = (m.free + taken) / 2;
     return m.total / 4 < half ? m.total / 4 : half;
