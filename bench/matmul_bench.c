@@ -8,9 +8,9 @@
  * with other things.
  */
 #include <stdio.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "bench/op_bench.h"
 #include "wire/format.h"
 
@@ -67,15 +67,6 @@ static npu_tensor tensor(uint32_t type, uint32_t ne0, uint32_t ne1, uint64_t nb0
     return (npu_tensor){.type = (uint8_t)type, .ne = {ne0, ne1, 1, 1}, .nb = {nb0, row, row * ne1, row * ne1}};
 }
 
-/* For packed weights, in large pages as the product's (host_pack.c); for free(). */
-static uint8_t *large_pages(uint64_t bytes) {
-    const uint64_t page = 2 << 20, all = (bytes + page - 1) / page * page;
-    uint8_t *p = aligned_alloc(page, all);
-    if (!p) exit(2);
-    madvise(p, all, MADV_HUGEPAGE);
-    return p;
-}
-
 static double product(const bench *b, const npu_host_variant *v, const npu_format *f, uint32_t n, uint32_t m) {
     uint64_t row = npu_format_row_bytes(f, b->k);
     npu_tensor tensors[] = {tensor(NPU_TYPE_F32, b->k, m, 4, b->k * 4ull),
@@ -95,7 +86,8 @@ static double product(const bench *b, const npu_host_variant *v, const npu_forma
     uint8_t *copy = NULL;
     if (b->packed && v->packing) packed = v->packing->bytes(&tensors[1], NPU_MODE_DEFAULT);
     if (packed) {
-        copy = large_pages(packed * (all / bytes));
+        copy = npu_pages_alloc(packed * (all / bytes));
+        if (!copy) exit(2);
         for (uint64_t i = 0; i < all / bytes; i++)
             v->packing->pack(&tensors[1], b->weights, 0, v->packing->parts(&tensors[1]), copy + i * packed);
         j.call.packed = packed_at;
@@ -110,7 +102,7 @@ static double product(const bench *b, const npu_host_variant *v, const npu_forma
         if (took < best) best = took;
     }
     free(j.call.scratch);
-    free(copy);
+    if (copy) npu_pages_free(copy, packed * (all / bytes));
     return best;
 }
 

@@ -5,22 +5,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/cpu.h"
+#include "base/pages.h"
 #include "base/peak/peak.h"
 #include "base/pool.h"
 #include "cli/bench.h"
 
-enum { READ_BYTES = 256 << 20, PAGE_BYTES = 2 << 20, MAX_KERNELS = 16, RUNS = 3, WANT_MS = 30 };
+enum { READ_BYTES = 256 << 20, MAX_KERNELS = 16, RUNS = 3, WANT_MS = 30 };
 
 typedef struct job {
     const npu_peak *peak; /* NULL: reading */
     const uint8_t *data;
     uint32_t features;
     uint64_t rounds;
-    unsigned threads;      /* that took part */
-    uint64_t sums[64 * 8]; /* a line of each thread */
+    unsigned threads;                 /* that took part */
+    uint64_t sums[NPU_POOL_MOST * 8]; /* a line of each thread */
 } job;
 
 typedef struct figures {
@@ -94,20 +94,19 @@ static npu_status measure(const cli_options *o, roofline *r, npu_error *err) {
     uint32_t features;
     unsigned most = o->threads ? (unsigned)o->threads : npu_pool_cores();
     NPU_TRY(npu_cpu_level(o->cpu_level, &features, err));
-    if (most > 64) most = 64;
+    if (most > NPU_POOL_MOST) most = NPU_POOL_MOST;
     npu_cpu_name(r->cpu, sizeof r->cpu);
     for (const npu_peak *p = npu_peaks(); p->kind && r->n_kernels < MAX_KERNELS; p++)
         if ((p->features & features) == p->features) r->kernels[r->n_kernels++] = p;
-    uint8_t *data = aligned_alloc(PAGE_BYTES, READ_BYTES);
+    uint8_t *data = npu_pages_alloc(READ_BYTES); /* as packed weights are read */
     if (!data) return npu_fail(err, NPU_NO_MEMORY, "bench.memory", "no memory for %d MiB to read", READ_BYTES >> 20);
-    madvise(data, READ_BYTES, MADV_HUGEPAGE); /* large pages, as packed weights have (host_pack.c) */
     memset(data, 1, READ_BYTES);
     npu_status status = NPU_OK;
     for (unsigned n = 1; status == NPU_OK; n = n * 2 < most ? n * 2 : most) {
         status = measure_threads(r, n, data, features, err);
         if (n >= most) break;
     }
-    free(data);
+    npu_pages_free(data, READ_BYTES);
     return status;
 }
 

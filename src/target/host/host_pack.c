@@ -4,10 +4,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/mapfile.h"
 #include "base/memory.h"
+#include "base/pages.h"
 #include "target/host/host.h"
 #include "wire/op_check.h"
 
@@ -92,12 +92,11 @@ static uint8_t *room(npu_host *host, uint64_t bytes) {
     uint64_t most = budget(taken);
     if (taken > most || size > most - taken) return NULL;
     struct npu_host_arena *a = calloc(1, sizeof *a);
-    void *data = a ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
-    if (data == MAP_FAILED) {
+    void *data = a ? npu_pages_alloc(size) : NULL;
+    if (!data) {
         free(a);
         return NULL;
     }
-    madvise(data, size, MADV_HUGEPAGE);
     *a = (struct npu_host_arena){host->arenas, data, size, bytes};
     host->arenas = a;
     return data;
@@ -107,7 +106,7 @@ static void free_arenas(npu_host *host) {
     while (host->arenas) {
         struct npu_host_arena *a = host->arenas;
         host->arenas = a->next;
-        munmap(a->data, a->bytes);
+        npu_pages_free(a->data, a->bytes);
         free(a);
     }
 }
