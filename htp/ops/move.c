@@ -14,7 +14,7 @@ typedef struct piece {
     uint32_t n, source;
 } piece;
 
-/* From element (i0, row) on, at most |most|; |row| counts dimensions 1 to 3 of |like|. */
+/* From the element at |i| on, at most |most|, and none of its row from |row_end| on. */
 static piece piece_at(const npu_tensor *t, const uint32_t i[NPU_MAX_DIMS], uint32_t row_end, uint64_t most) {
     uint32_t values, left = row_end - i[0];
     npu_tensor_unit(t, &values);

@@ -27,7 +27,7 @@ enum { NPU_PREFILL_ROWS_MAX = 4096, NPU_THREADS_MAX = 64 };
 typedef struct npu_context npu_context;
 
 /* {0} or NULL is a sensible default everywhere. Strings stay the caller's and must outlive the context, and so must
- * what the callbacks' user pointers lead to. */
+ * what the callbacks' user pointers lead to. No callback, here or below, may use the context that calls it. */
 typedef struct npu_context_params {
     npu_logger logger;
     uint32_t ctx;          /* positions of each sequence; 0 = the model's, at most 4096 */

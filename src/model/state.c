@@ -21,7 +21,7 @@ static npu_status lay_out(npu_state *s, const npu_hparams *h, npu_error *err) {
     uint64_t cells = (uint64_t)s->ctx * s->n_seq;
     if (h->head_k % format->block_values || h->head_v % format->block_values)
         return npu_fail(err, NPU_REFUSED, "context.kv_type",
-                        "kv type %s needs heads of a multiple of %u values; this model has %u and %u", format->name,
+                        "`kv` %s needs heads of a multiple of %u values; this model has %u and %u", format->name,
                         format->block_values, h->head_k, h->head_v);
     for (uint32_t i = 0; i < h->n_layers; i++) {
         npu_state_layer *l = &s->layers[i];
@@ -29,7 +29,7 @@ static npu_status lay_out(npu_state *s, const npu_hparams *h, npu_error *err) {
         if (!lay_slab(format, heads * h->head_k, cells, &s->bytes, &l->k_offset, &l->k_row_bytes) ||
             !lay_slab(format, heads * h->head_v, cells, &s->bytes, &l->v_offset, &l->v_row_bytes))
             return npu_fail(err, NPU_INVALID, "context.too_large",
-                            "keys and values of n_seq %u x ctx %u positions overflow", s->n_seq, s->ctx);
+                            "keys and values of %u sequences of `ctx` %u positions overflow", s->n_seq, s->ctx);
     }
     return NPU_OK;
 }
@@ -38,8 +38,8 @@ npu_status npu_state_init(npu_state *s, const npu_hparams *h, uint32_t ctx, uint
                           npu_error *err) {
     *s = (npu_state){.ctx = ctx, .n_seq = n_seq, .type = type, .n_layers = h->n_layers};
     if (!ctx || !n_seq || (uint64_t)ctx * n_seq > INT32_MAX)
-        return npu_fail(err, NPU_INVALID, "context.too_large", "n_seq %u x ctx %u positions: at most %d in all", n_seq,
-                        ctx, INT32_MAX);
+        return npu_fail(err, NPU_INVALID, "context.too_large", "%u sequences of `ctx` %u positions: at most %d in all",
+                        n_seq, ctx, INT32_MAX);
     s->layers = calloc(h->n_layers, sizeof *s->layers);
     s->lengths = calloc(n_seq, sizeof *s->lengths);
     s->pending = calloc(n_seq, sizeof *s->pending);

@@ -23,8 +23,8 @@ typedef struct npu_perfetto_sequence {
     npu_intern texts;
 } npu_perfetto_sequence;
 
-/* Of a span's notes the first 6 are written; long texts are cut. A sequence
- * begins with its track, a time that is not after its first event's, and zeroes. */
+/* Of a span's notes the first 6 are written; long texts are cut. A sequence begins with its track, a time that is not
+ * after its first event's, and zeroes. */
 void npu_perfetto_group(npu_packets *out, uint64_t uuid, uint32_t number, const char *name);
 void npu_perfetto_track(npu_packets *out, uint64_t uuid, uint64_t parent, uint32_t order, const char *name);
 void npu_perfetto_event(npu_perfetto_sequence *sequence, npu_packets *out, npu_perfetto_type type, uint64_t time,

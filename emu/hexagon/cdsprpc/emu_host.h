@@ -222,7 +222,7 @@ int emu_invoke(struct emu_session *session, uint32_t module, uint64_t remote, ui
 
 // --- mappings (mapping.c) ---
 struct emu_mapping *emu_mapping_find(struct emu_session *session, int fd);
-// Makes sure that |buffer| is known to the process, for an invocation. Under no lock.
+// Makes sure that the buffer of |fd| is known to the process, for an invocation. Under no lock.
 int emu_mapping_implicit(struct emu_session *session, int fd);
 // Drops all host-side records, when the process has ended. Under emu.lock.
 void emu_mappings_clear(struct emu_session *session);

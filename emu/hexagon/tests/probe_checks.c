@@ -1,5 +1,5 @@
-// Checks that run in the NPU process: QuRT, compute resources, power. Numbers are those of check_names in
-// hexagon_test.c.
+// Checks that run in the NPU process: QuRT, compute resources, power. Their numbers are those of the rows in
+// rows_dsp.c.
 #include "probe_program.h"
 
 #include <stdatomic.h>
