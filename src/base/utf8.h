@@ -9,6 +9,11 @@
  * point; a byte that does not start a valid, shortest-form sequence gives 1 and UINT32_MAX. */
 size_t npu_utf8_decode(const char *s, size_t n, uint32_t *code_point);
 
+/* How many bytes a character has whose first one is |lead|, as that announces; 1 of what is no first byte. */
+static inline size_t npu_utf8_announced(uint8_t lead) {
+    return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
+}
+
 /* Writes |code_point| (at most 0x10FFFF) to |out|, room for 4 bytes. Returns the number of bytes. */
 size_t npu_utf8_encode(uint32_t code_point, char *out);
 

@@ -6,7 +6,7 @@
 
 /* Token ids that are the same in every run and on every machine. */
 void cli_bench_fill(npu_row *rows, uint32_t n, uint32_t n_vocab);
-double cli_bench_median(double *values, int n); /* sorts them */
+double cli_bench_median(double *values, int n); /* sorts them, the least first */
 
 /* Measures decoding with --json-schema and without, after |prompt| tokens, one at least. Returns 0 or an exit code
  * after printing. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/random.h"
 #include "cli/bench.h"
@@ -66,12 +65,6 @@ static void make_plan(bench *b, const npu_caps *caps) {
                                          .splits = {shapes[i].N}};
 }
 
-static double now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
 static npu_target_phases phases_of(const bench *b) {
     npu_target_phases p = {0};
     if (b->ops->phases) b->ops->phases(b->target, &p);
@@ -84,12 +77,12 @@ static npu_status measure(bench *b, const npu_gemv_args *args, float *out, measu
     NPU_TRY(cli_go_on(err));
     NPU_TRY(b->ops->gemv(b->target, args, out, err));
     npu_target_phases packed = phases_of(b);
-    double start = now_us();
+    double start = cli_now();
     for (unsigned i = 0; i < b->runs; i++) {
         NPU_TRY(cli_go_on(err));
         NPU_TRY(b->ops->gemv(b->target, args, out, err));
     }
-    m->total_us = (now_us() - start) / b->runs;
+    m->total_us = (cli_now() - start) * 1e6 / b->runs;
     npu_target_phases p = phases_of(b);
     m->phases = (npu_target_phases){.pack_ns = packed.pack_ns - before.pack_ns,
                                     .quant_ns = p.quant_ns - packed.quant_ns,

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/pool.h"
+#include "cli/bench.h"
 
 enum { WARM_UP = 16, POOL_RUNS = 2000 };
 
@@ -23,11 +24,6 @@ static double seconds(clockid_t clock) {
     struct timespec t;
     clock_gettime(clock, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static npu_status step(npu_context *context, uint32_t i, npu_error *err) {
@@ -50,8 +46,7 @@ static npu_status measure(npu_context *context, uint32_t depth, double *us, cost
     out->wall_us = (seconds(CLOCK_MONOTONIC) - start) * 1e6 / out->steps;
     out->allocations = cli_allocations();
     npu_context_counters(context, &out->after);
-    qsort(us, out->steps, sizeof *us, compare);
-    out->us_median = (us[(out->steps - 1) / 2] + us[out->steps / 2]) / 2;
+    out->us_median = cli_bench_median(us, (int)out->steps);
     out->us_min = us[0];
     out->us_max = us[out->steps - 1];
     return status;
@@ -72,8 +67,7 @@ static npu_status measure_pool(unsigned threads, double *us, npu_error *err) {
         npu_pool_run(pool, nothing, NULL);
         times[i] = (seconds(CLOCK_MONOTONIC) - start) * 1e6;
     }
-    qsort(times, POOL_RUNS, sizeof times[0], compare);
-    *us = times[POOL_RUNS / 2];
+    *us = cli_bench_median(times, POOL_RUNS);
     npu_pool_destroy(pool);
     return NPU_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "graph/graph_internal.h"
 #include "support/tiny_graph.h"
+#include "wire/op_check.h"
 
 static void finished(tiny_graph *t, uint32_t rows) {
     npu_error err = {0};
@@ -16,21 +17,16 @@ static void finished(tiny_graph *t, uint32_t rows) {
     if (npu_graph_finish(&t->g, &err) != NPU_OK) fail_msg("%s: %s", err.code, err.text);
 }
 
-static bool overlap(const npu_tensor *a, const npu_tensor *b) {
-    return a->buffer == b->buffer && a->offset < b->offset + npu_tensor_extent(b) &&
-           b->offset < a->offset + npu_tensor_extent(a);
-}
-
 /* Whether op |i| reads |t| or bytes of it. */
 static bool reads(const npu_graph *g, uint32_t i, const npu_tensor *t) {
     for (int k = 0; k < NPU_OP_SRCS; k++)
-        if (g->ops[i].src[k] != NPU_NO_TENSOR && overlap(&g->tensors[g->ops[i].src[k]], t)) return true;
+        if (g->ops[i].src[k] != NPU_NO_TENSOR && npu_tensor_overlap(&g->tensors[g->ops[i].src[k]], t)) return true;
     return false;
 }
 
 static bool writes(const npu_graph *g, uint32_t i, const npu_tensor *t) {
     for (int k = 0; k < NPU_OP_DSTS; k++)
-        if (g->ops[i].dst[k] != NPU_NO_TENSOR && overlap(&g->tensors[g->ops[i].dst[k]], t)) return true;
+        if (g->ops[i].dst[k] != NPU_NO_TENSOR && npu_tensor_overlap(&g->tensors[g->ops[i].dst[k]], t)) return true;
     return false;
 }
 

@@ -8,16 +8,11 @@
 
 enum { NOBODY = -1, HOST = 0, DEVICE = 1 };
 
-static int overlap(const npu_tensor *a, const npu_tensor *b) {
-    return a->buffer == b->buffer && a->offset < b->offset + npu_tensor_extent(b) &&
-           b->offset < a->offset + npu_tensor_extent(a);
-}
-
 /* The last op before |before| that writes bytes of |t|, or -1. */
 static int64_t last_writer(const npu_graph *g, uint32_t before, const npu_tensor *t) {
     for (int64_t i = (int64_t)before - 1; i >= 0; i--)
         for (int k = 0; k < NPU_OP_DSTS; k++)
-            if (g->ops[i].dst[k] != NPU_NO_TENSOR && overlap(&g->tensors[g->ops[i].dst[k]], t)) return i;
+            if (g->ops[i].dst[k] != NPU_NO_TENSOR && npu_tensor_overlap(&g->tensors[g->ops[i].dst[k]], t)) return i;
     return -1;
 }
 

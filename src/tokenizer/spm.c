@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "tokenizer/merger.h"
 #include "tokenizer/vocab.h"
 
@@ -55,16 +56,11 @@ static npu_status emit(const npu_tokenizer *tok, const char *text, const npu__sy
     return NPU_OK;
 }
 
-/* Bytes of the character that a lead byte announces; broken text is cut at its end. */
-static size_t char_bytes(uint8_t lead) {
-    return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
-}
-
 static npu_status run(const npu_tokenizer *tok, const char *text, size_t len, npu__merger *m, npu_token_list *out,
                       npu_error *err) {
     for (size_t at = 0; at < len;) {
-        size_t n = char_bytes((uint8_t)text[at]);
-        if (n > len - at) n = len - at;
+        size_t n = npu_utf8_announced((uint8_t)text[at]);
+        if (n > len - at) n = len - at; /* broken text is cut at its end */
         int32_t id = npu__strtab_find(&tok->strings, text + at, n);
         NPU_TRY(npu__merger_add(m, id, (uint32_t)at, (uint32_t)n, err));
         at += n;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "tokenizer/detokenizer.h"
 #include "tokenizer/vocab.h"
 
@@ -136,10 +137,6 @@ typedef struct step {
     uint32_t from;
 } step;
 
-static size_t char_bytes(uint8_t lead) {
-    return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
-}
-
 static void try_step(step *to, double score, int32_t id, size_t from) {
     if (score > to->score) *to = (step){score, id, (uint32_t)from};
 }
@@ -149,7 +146,7 @@ static void viterbi(const npu_tokenizer *tok, const char *s, size_t n, step *ste
     for (size_t i = 0; i <= n; i++) steps[i] = (step){i ? -DBL_MAX : 0, unknown, 0};
     for (size_t at = 0, width; at < n; at += width) {
         bool single = false;
-        width = char_bytes((uint8_t)s[at]);
+        width = npu_utf8_announced((uint8_t)s[at]);
         if (width > n - at) width = n - at;
         npu__cursor c = npu__prefix_start(&tok->prefix);
         for (size_t i = at; i < n && npu__prefix_step(&tok->prefix, &c, (uint8_t)s[i]); i++) {

@@ -20,6 +20,7 @@
 #include "target/hexagon/hexagon_cut.h"
 #include "target/hexagon/hexagon_hazard.h"
 #include "target/hexagon/hexagon_lower.h"
+#include "target/hexagon/hexagon_parts.h"
 #include "wire/op_check.h"
 
 /* The result of an op: where it is to lie. |crosses|: to another device, or from the rows' part to what is done once.
@@ -40,10 +41,6 @@ typedef struct splitting {
     uint32_t row_lines; /* as many rows of everything in transit are whole lines */
     bool reads_older;   /* compute memory that was written before this batch */
 } splitting;
-
-static bool is_compute(const npu_batch *b, const npu_tensor *t) {
-    return !(t->flags & NPU_TENSOR_WEIGHT) && b->buffers[t->buffer]->use == NPU_BUFFER_COMPUTE;
-}
 
 /* The last result written before op |before| that shares bytes with |t|; NULL when there is none. */
 static value *last_value(const splitting *s, uint32_t before, const npu_tensor *t, uint32_t *op, npu_tensor *whole) {
@@ -78,7 +75,7 @@ static void choose_devices(splitting *s) {
 static npu_status find_readers(splitting *s, uint32_t i, npu_error *err) {
     for (unsigned k = 0; k < NPU_OP_SRCS; k++) {
         uint16_t index = s->batch->ops[i].src[k];
-        if (index == NPU_NO_TENSOR || !is_compute(s->batch, &s->batch->tensors[index])) continue;
+        if (index == NPU_NO_TENSOR || !npu_hex_parts_is_compute(s->batch, &s->batch->tensors[index])) continue;
         const npu_tensor *t = &s->batch->tensors[index];
         uint32_t writer;
         npu_tensor whole;
@@ -102,7 +99,7 @@ static void find_rest(splitting *s) {
             value *v = &s->values[i * NPU_OP_DSTS + k];
             uint32_t later;
             npu_tensor whole;
-            if (d == NPU_NO_TENSOR || !is_compute(b, &b->tensors[d])) continue;
+            if (d == NPU_NO_TENSOR || !npu_hex_parts_is_compute(b, &b->tensors[d])) continue;
             v->stays = last_value(s, b->n_ops, &b->tensors[d], &later, &whole) == v;
             if (!v->crosses || v->stays) continue;
             const npu_tensor *y = &b->tensors[d];
@@ -117,7 +114,7 @@ static void find_rest(splitting *s) {
 static npu_status place(splitting *s, uint32_t i, uint16_t index, bool written, unsigned k, npu_hex_operand *out,
                         npu_error *err) {
     NPU_TRY(npu_hex_resolve(s->t, s->batch, index, out, err));
-    if (!is_compute(s->batch, &s->batch->tensors[index])) return NPU_OK;
+    if (!npu_hex_parts_is_compute(s->batch, &s->batch->tensors[index])) return NPU_OK;
     uint32_t writer = i;
     npu_tensor whole = s->batch->tensors[index];
     const value *v = written ? &s->values[i * NPU_OP_DSTS + k] : last_value(s, i, &whole, &writer, &whole);
