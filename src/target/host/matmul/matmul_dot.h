@@ -12,7 +12,6 @@
 enum {
     SLICE = DOT_VECTORS * LANES,
     DOT_ROWS = 4,
-    DOT_COLUMNS = 3,
     DOT_BLOCK = 24,  /* activation rows that all weight rows take in turn, from L2 */
     DOT_CHUNK = 768, /* values of a slice of a row: those of a tile fit L1 */
 };
@@ -27,15 +26,15 @@ static void slice_row(const float *row, uint32_t k, float *to, uint64_t slice) {
             memcpy(to + (uint64_t)(s / SLICE) * slice, row, SLICE * sizeof *row);
 }
 
-/* Adds |count| products a lane to those of slice |s|: weight rows at |w|, activation rows at |x|, |row| values apart.
- */
+/* Adds |count| products a lane to those of slice |s|, or to 0 if they are the first: weight rows at |w|, activation
+ * rows at |x|, |row| values apart. */
 NPU_INLINE void dot_tile(const float *w, const float *x, uint64_t row, uint32_t count, int rows, int columns, int s,
-                         dot_lanes *lanes) {
+                         int first, dot_lanes *lanes) {
     vf acc[DOT_COLUMNS][DOT_ROWS][DOT_VECTORS];
     NPU_UNROLL
     for (int i = 0; i < columns * rows * DOT_VECTORS; i++) {
         int v = i % DOT_VECTORS, r = i / DOT_VECTORS % rows, c = i / DOT_VECTORS / rows;
-        acc[c][r][v] = v_as_float(v_load(&lanes[c][r][s * SLICE + v * LANES]));
+        acc[c][r][v] = first ? v_zerof() : v_as_float(v_load(&lanes[c][r][s * SLICE + v * LANES]));
     }
     for (uint32_t k = 0; k < count; k += SLICE) {
         NPU_UNROLL
@@ -58,33 +57,47 @@ NPU_INLINE void dot_tile(const float *w, const float *x, uint64_t row, uint32_t 
     }
 }
 
-/* What is left of a row behind the full 32 lanes, their sum, the bias. */
-NPU_INLINE void end_dot(const npu_mm_dot *dot, uint32_t n, uint32_t m, float *lanes) {
-    const uint32_t left = dot->k % 32, at = dot->first + n;
+/* The same with any number of columns. */
+NPU_INLINE void dot_columns(const float *w, const float *x, uint64_t row, uint32_t count, int rows, uint32_t columns,
+                            int s, int first, dot_lanes *lanes) {
+    uint32_t c = 0;
+    for (; c + DOT_COLUMNS <= columns; c += DOT_COLUMNS)
+        dot_tile(w, x + c * row, row, count, rows, DOT_COLUMNS, s, first, lanes + c);
+    for (; DOT_COLUMNS > 3 && c + 3 <= columns; c += 3)
+        dot_tile(w, x + c * row, row, count, rows, 3, s, first, lanes + c);
+    if (c + 2 == columns) dot_tile(w, x + c * row, row, count, rows, 2, s, first, lanes + c);
+    if (c + 1 == columns) dot_tile(w, x + c * row, row, count, rows, 1, s, first, lanes + c);
+}
+
+/* |rows| weight rows from |n| on with activation row |m|: what is left of them behind the full 32 lanes, their sums,
+ * the bias. */
+NPU_INLINE void end_dots(const npu_mm_dot *dot, uint32_t n, int rows, uint32_t m, dot_lanes lanes) {
+    const uint32_t left = dot->k % 32;
     const float *w = dot->w_rest + (uint64_t)n * 32, *x = dot->x_rows[m] + dot->k - left;
-    for (uint32_t i = 0; i < left; i++) lanes[i] = __builtin_fmaf(w[i], x[i], lanes[i]);
-    float y = sum_lanes(lanes);
-    dot->y[m][at] = dot->bias ? y + dot->bias[at] : y;
+    float *y = dot->y[m] + dot->first + n;
+    for (int r = 0; r < rows && left; r++, w += 32)
+        for (uint32_t i = 0; i < left; i++) lanes[r][i] = __builtin_fmaf(w[i], x[i], lanes[r][i]);
+    int r = 0;
+    for (; r + 4 <= rows; r += 4) sum_four(lanes + r, y + r);
+    for (; r < rows; r++) y[r] = sum_lanes(lanes[r]);
+    if (!dot->bias) return;
+    for (r = 0; r < rows; r++) y[r] += dot->bias[dot->first + n + (uint32_t)r];
 }
 
 /* |rows| weight rows from |n| on with |columns| activation rows from |m| on. */
 NPU_INLINE void dot_block(const npu_mm_dot *dot, uint32_t n, int rows, uint32_t m, uint32_t columns) {
     const uint64_t row = dot->k / 32 * SLICE;
     dot_lanes lanes[DOT_BLOCK];
-    memset(lanes, 0, columns * sizeof *lanes);
+    if (!row) memset(lanes, 0, columns * sizeof *lanes); /* less than 32 values: the rest alone */
     for (uint32_t k = 0; k < row; k += DOT_CHUNK) {
         const uint32_t count = row - k < DOT_CHUNK ? (uint32_t)(row - k) : DOT_CHUNK;
         for (int s = 0; s < 32 / SLICE; s++) {
             const float *w = dot->w + (uint64_t)s * dot->w_slice + n * row + k;
             const float *x = dot->x + (uint64_t)s * dot->x_slice + m * row + k;
-            uint32_t c = 0;
-            for (; c + 3 <= columns; c += 3) dot_tile(w, x + c * row, row, count, rows, 3, s, lanes + c);
-            if (c + 2 == columns) dot_tile(w, x + c * row, row, count, rows, 2, s, lanes + c);
-            if (c + 1 == columns) dot_tile(w, x + c * row, row, count, rows, 1, s, lanes + c);
+            dot_columns(w, x, row, count, rows, columns, s, k == 0, lanes);
         }
     }
-    for (uint32_t c = 0; c < columns; c++)
-        for (int r = 0; r < rows; r++) end_dot(dot, n + (uint32_t)r, m + c, lanes[c][r]);
+    for (uint32_t c = 0; c < columns; c++) end_dots(dot, n, rows, m + c, lanes[c]);
 }
 
 static void dot_rows(const npu_mm_dot *dot) {

@@ -44,6 +44,10 @@ NPU_INLINE float sum_lanes(const float *lanes) {
     return vget_lane_f32(v2, 0) + vget_lane_f32(v2, 1);
 }
 
+NPU_INLINE void sum_four(const float (*lanes)[32], float *y) {
+    for (int r = 0; r < 4; r++) y[r] = sum_lanes(lanes[r]);
+}
+
 static float dot_f32(const float *w, const float *x, uint32_t k) {
     float32x4_t acc[8];
     for (int h = 0; h < 8; h++) acc[h] = vdupq_n_f32(0);

@@ -13,7 +13,8 @@ typedef __m256i vi; /* 32 bytes or 8 words */
 typedef __m256 vf;  /* 8 floats */
 
 enum { LANES = 8, GROUPS = LANES / 4, STREAM_SIDES = 2, READS_AHEAD = 0 };
-enum { SIDES = 2, MAX_COLUMNS = 3, MAX_COLUMNS_HALVES = 2, DOT_VECTORS = 1 }; /* of tiles: as registers allow */
+enum { SIDES = 2, MAX_COLUMNS = 3, MAX_COLUMNS_HALVES = 2 }; /* of tiles: as registers allow */
+enum { DOT_VECTORS = 1, DOT_COLUMNS = 3 };                   /* of those of floats */
 
 /* 16 bytes from each of GROUPS addresses. */
 NPU_INLINE vi v_gather16(const uint8_t *const p[GROUPS]) {

@@ -12,7 +12,8 @@ typedef __m512i vi; /* 64 bytes or 16 words */
 typedef __m512 vf;  /* 16 floats */
 
 enum { LANES = 16, GROUPS = LANES / 4, STREAM_SIDES = 1, HAS_BYTE_DOT = 1, DOT_OFFSET = 128, READS_AHEAD = 1 };
-enum { SIDES = 2, MAX_COLUMNS = 6, MAX_COLUMNS_HALVES = 4, DOT_VECTORS = 2 }; /* of tiles: as registers allow */
+enum { SIDES = 2, MAX_COLUMNS = 6, MAX_COLUMNS_HALVES = 4 }; /* of tiles: as registers allow */
+enum { DOT_VECTORS = 1, DOT_COLUMNS = 6 };                   /* of those of floats */
 #define NPU_MATMUL_BYTE_DOT
 
 /* 16 bytes from each of GROUPS addresses. */

@@ -13,7 +13,8 @@ typedef int32x4_t vi;   /* 16 bytes or 4 words */
 typedef float32x4_t vf; /* 4 floats */
 
 enum { LANES = 4, GROUPS = 1, STREAM_SIDES = 1, HAS_BYTE_DOT = 0, DOT_OFFSET = 0, READS_AHEAD = 0 };
-enum { SIDES = 4, MAX_COLUMNS = 2, MAX_COLUMNS_HALVES = 1, DOT_VECTORS = 2 }; /* of tiles: as registers allow */
+enum { SIDES = 4, MAX_COLUMNS = 2, MAX_COLUMNS_HALVES = 1 }; /* of tiles: as registers allow */
+enum { DOT_VECTORS = 2, DOT_COLUMNS = 3 };                   /* of those of floats */
 
 NPU_INLINE uint8x16_t as_u8(vi v) {
     return vreinterpretq_u8_s32(v);
