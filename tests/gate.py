@@ -6,10 +6,11 @@ here is recorded with one run, of which no time can be told, so that no check de
 """
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 
-from npu_test import SANITIZE, run_npu, shared
+from npu_test import SANITIZE, SOURCE, run_npu, shared
 
 MODEL = shared("refs/a/type-q4_0") / "model.gguf"
 TEXT, LOGITS, PROFILE, PLAN = 1, 2, 4, 8
@@ -204,8 +205,17 @@ def broken(here, tmp):
         refused(2, "", *args)
 
 
+def options():
+    """Whatever says what is computed, and where, is part of a recording."""
+    table = (SOURCE / "src/cli/options.def").read_text()
+    groups = "MODEL|TOKENS|PLACE|DEVICE|CONTEXT|CPU|RUNS"
+    deciding = set(re.findall(rf"^CLI_OPTION\(\w+, *(\w+), .*?, +(?:{groups}), ", table, re.M))
+    kept = set(re.findall(r"^ *KEPT\((\w+), ", (SOURCE / "src/cli/gate_file.c").read_text(), re.M)) | {"emu"}
+    assert len(deciding) > 15 and deciding <= kept, deciding - kept
+
+
 def devices(tmp):
-    """A device's own recording, and the same numbers from another driver of it."""
+    """A device's own recording, the same numbers from another driver of it, and a recording of a set of devices."""
     there = tmp / "device"
     run_npu("gate", "record", "-m", MODEL, "-o", there, "--ctx", "128", "--npu-target", "hexagon", "--driver", "sim", "-q",
             "-r", "1")
@@ -214,6 +224,11 @@ def devices(tmp):
     assert found["logits"]["against"]["kld_max"] == 0, found
     found = json.loads(run_npu("gate", "check", there, "--driver", "qemu", "--json", check=False, text=True).stdout)
     assert found["text"]["passed"] and found["logits"]["passed"], found
+    both = tmp / "set"
+    run_npu("gate", "record", "-m", MODEL, "-o", both, "--ctx", "128", "--npu-target", "hexagon", "--driver", "sim", "--npu-devices",
+            "0:0,0:1", "--split", "row", "-q", "-r", "1")
+    gate(0, "check", both)
+    gate(PLAN, "compare", there, both, says=["settings: devices nothing -> 0:0,0:1"])
 
 
 def main():
@@ -232,6 +247,7 @@ def main():
         settings(here)
         times(here)
         broken(here, tmp)
+        options()
         if not SANITIZE:
             devices(tmp)
 

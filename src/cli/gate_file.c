@@ -27,6 +27,8 @@ static const struct kept_option {
     KEPT(device, TEXT),
     KEPT(npu_target, TEXT),
     KEPT(driver, TEXT),
+    KEPT(npu_devices, TEXT),
+    KEPT(split, TEXT),
     KEPT(kernels_dir, FILE_NAME),
     KEPT(plan_path, FILE_NAME),
     KEPT(timeout_s, NUMBER),
