@@ -40,16 +40,40 @@ static bool may_copy_heads(const npu_plan *plan, uint32_t devices) {
     return false;
 }
 
+static uint64_t step_rows(const npu_plan *plan) {
+    const npu_plan_settings *s = &plan->settings;
+    return s->prefill_rows < s->decode_rows ? s->decode_rows : s->prefill_rows;
+}
+
 /* Room for the largest product that may be done over parts of K. */
 static uint64_t sums_room(const npu_plan *plan, uint32_t devices) {
-    uint64_t rows = plan->settings.prefill_rows, most = 0;
-    if (rows < plan->settings.decode_rows) rows = plan->settings.decode_rows;
+    uint64_t rows = step_rows(plan), most = 0;
     for (uint32_t i = 0; i < plan->n_entries; i++) {
         const npu_plan_entry *e = &plan->entries[i];
         uint32_t width = e->n_splits ? e->splits[0] : e->real_n;
         if (e->code == NPU_OP_MUL_MAT && e->layer != NPU_NO_LAYER && width > most) most = width;
     }
     return npu_hex_sums_room(devices, rows * most * 4);
+}
+
+/* Room for what goes from one device to the next by layers (hexagon_split_layer.c), at most: the layers' activation at
+ * each change of device and twice where rows are chosen, and the rotary tables. */
+static uint64_t transit_room(const npu_plan *plan, uint32_t devices) {
+    uint64_t rows = step_rows(plan), width = 0, tables = 0;
+    for (uint32_t i = 0; i < plan->n_entries; i++) {
+        const npu_plan_entry *e = &plan->entries[i];
+        if (e->code == NPU_OP_GET_ROWS && e->real_n > width) width = e->real_n;
+        if (e->code == NPU_OP_ROPE_TABLE) tables += rows * e->real_n * 4 + NPU_HEX_LINE;
+    }
+    return (devices + 1) * (rows * width * 4 + NPU_HEX_LINE) + tables;
+}
+
+/* The buffer that devices of a set meet in, as large as it may become. By rows it is none beside those that are as
+ * large as compute memory. */
+static uint64_t passing_room(const npu_plan *plan) {
+    const npu_hex_set set = set_of(plan);
+    if (!plan->settings.devices[0] || set.split == NPU_HEX_ROW) return 0;
+    return set.split == NPU_HEX_TENSOR ? sums_room(plan, set.n) : transit_room(plan, set.n);
 }
 
 /* What every batch uses of the window. Its image does not count: it is read before the batch's buffers are mapped. */
@@ -143,6 +167,7 @@ static bool has_room(const npu_caps *caps, const npu_plan *plan) {
     uint64_t most = caps->hw.max_buffer_bytes;
     const needs any = needs_of(plan);
     if (plan->state_bytes > most || plan->compute_bytes > most || plan->io_bytes > most) return false;
+    if (passing_room(plan) > most) return false;
     for (uint32_t i = 0; i < plan->n_entries; i++) {
         const npu_plan_entry *e = &plan->entries[i];
         if (e->on_device && window_need(plan, &any, e) > caps->hw.window_bytes) return false;
@@ -245,10 +270,13 @@ npu_status npu_hex_check_plan(const npu_caps *caps, const npu_plan *plan, npu_er
     const struct {
         const char *name;
         uint64_t bytes;
-    } pinned[] = {{"state", plan->state_bytes}, {"compute", plan->compute_bytes}, {"i/o", plan->io_bytes}};
+    } pinned[] = {{"state", plan->state_bytes},
+                  {"compute", plan->compute_bytes},
+                  {"i/o", plan->io_bytes},
+                  {"inter-device", passing_room(plan)}};
     char advice[128];
     NPU_TRY(npu_plan_check_caps(plan, npu_target_hexagon.name, caps, err));
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < sizeof pinned / sizeof *pinned; i++)
         if (pinned[i].bytes > caps->hw.max_buffer_bytes)
             return npu_fail(err, NPU_REFUSED, "plan.buffer", "%llu bytes of %s memory: at most %u in one buffer%s",
                             (unsigned long long)pinned[i].bytes, pinned[i].name, (unsigned)caps->hw.max_buffer_bytes,
