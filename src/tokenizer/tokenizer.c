@@ -59,6 +59,7 @@ static npu_status load(npu_tokenizer *tok, const npu_gguf *gguf, const npu_logge
     NPU_TRY(choose_pre(tok, gguf, logger, err));
     defaults(tok);
     NPU_TRY(npu__optional_bool(gguf, "tokenizer.ggml.add_space_prefix", &tok->add_space_prefix, err));
+    if (tok->kind->has_pre) tok->add_space_prefix = false; /* what encoding does not add, decoding must leave */
     NPU_TRY(npu__optional_bool(gguf, "tokenizer.ggml.remove_extra_whitespaces", &tok->merge_spaces, err));
     NPU_TRY(npu__optional_bool(gguf, "tokenizer.ggml.normalizer.lowercase", &tok->lowercase, err));
     tok->strip_accents = tok->lowercase;

@@ -46,6 +46,7 @@ static npu_tokenizer *create_bpe(void) {
     vocab_build v = {0};
     bpe_vocab(&v);
     bpe_rest(&v);
+    vb_bool(&v, "tokenizer.ggml.add_space_prefix", 1); /* converters copy it, but this encoder has no such space */
     npu_tokenizer *tok = create(&v, &err);
     assert_non_null(tok);
     return tok;
