@@ -6,6 +6,7 @@ opens the device.
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -15,6 +16,22 @@ from plan_refusals import edited, seal
 from tiny_model import Tiny
 
 DEVICE = ["--npu-target", "xdna", "--driver", "emu"]
+
+# code, what is replaced in a kernel's description, by what, what the message names
+LIES = [
+    ("plan.kernel_shape", r"(shape 128 \d+) \d+", r"\1 640", '640" in the file'),
+    ("plan.kernel_shape", "core 64 64", "core 64 32", '"64 32" in the file, "64 64" by the manifest'),
+    ("plan.kernel_shape", "layout tiles", "layout rows", '"rows" in the file'),
+    ("plan.kernel_shape", "layout tiles\nmicro .*\ncore .*\n", "layout rows\n", '"rows" in the file'),
+    ("plan.kernel_shape", "micro 8 8 8", "micro 4 8 8", '"4 8 8"'),
+    ("plan.kernel_shape", "kind int8", "kind head", '"head"'),
+    ("plan.kernel_shape", "micro 8 8 8\n", "", 'micro is ""'),
+    ("xdna.bad_description", "core", "cores", '"cores 64 64"'),
+    ("xdna.bad_description", "kind int8\n", "kind int8\nkind int8\n", '"kind int8"'),
+    ("xdna.bad_description", "columns 8", "columns 8 8", 'columns "8 8"'),
+    ("xdna.bad_description", "generation xdna2", "generation xdna3", 'generation "xdna3"'),
+    ("xdna.bad_description", "columns 8", "columns ", "columns must be 1 to 8"),
+]
 
 
 def refused(code, *words, command=("plan",), opens=False):
@@ -65,13 +82,15 @@ def manifests(base, made, folder):
     refused("plan.kernel_hash", name, command=run)(*check, wrong)
     refused("plan.kernel_shape", name, "N 64", command=run)(*check, other(lambda m: m["kernels"][0].update(N=64)))
     refused("plan.kernel_shape", name, "head", command=run)(*check, other(lambda m: m["kernels"][0].update(kind="head")))
-    # The manifest and the plan say the same, the file itself says another shape.
-    lie = (made / name).read_text().replace(f"shape 16 {first['K']} {first['N']}", f"shape 16 {first['K']} 640")
-    sha = hashlib.sha256(lie.encode()).hexdigest()
-    folder_of_lies = other(lambda m: m["kernels"][0].update(sha256=sha), name, lie)
-    run_npu("plan", *base, "--kernels", folder_of_lies, "-o", folder / "lies.json")
-    refused("plan.kernel_shape", name, "N 640", command=run)(*base, "--plan", folder / "lies.json", "--kernels",
-                                                              folder_of_lies)
+    # The manifest and the plan say the same, the file itself says something else: of a kernel that no other one proves.
+    at = next(i for i, k in enumerate(json.loads(text)["kernels"]) if k["M"] == 128 and k["role"] == "qkv")
+    name = json.loads(text)["kernels"][at]["file"]
+    for code, old, new, word in LIES:
+        lie = re.sub(old, new, (made / name).read_text())
+        told = {"sha256": hashlib.sha256(lie.encode()).hexdigest()}
+        folder_of_lies = other(lambda m, told=told: m["kernels"][at].update(told), name, lie)
+        run_npu("plan", *base, "--kernels", folder_of_lies, "-o", folder / "lies.json")
+        refused(code, name, word, command=run)(*base, "--plan", folder / "lies.json", "--kernels", folder_of_lies)
     return json.loads(plan.read_text())
 
 

@@ -185,24 +185,15 @@ static npu_status map_file(const npu_xdna_manifest *m, const char *name, const c
                     "kernel %s: its SHA-256 is %.16s..., the manifest says %.16s...", name, have, want);
 }
 
-/* A description says its own shape; a real kernel can only be believed. */
-static npu_status check_shape(const npu_plan_kernel *k, const npu_map *image, npu_error *err) {
-    const char *at = (const char *)image->data, *end = at + image->size;
-    uint32_t M = 0, K = 0, N = 0;
-    char kind[96] = "", line[96];
-    while (at < end) {
-        const char *next = memchr(at, '\n', (size_t)(end - at));
-        size_t n = (size_t)((next ? next : end) - at);
-        snprintf(line, sizeof line, "%.*s", (int)(n < sizeof line ? n : sizeof line - 1), at);
-        const char *rest = line;
-        if (!strncmp(line, "kind ", 5)) snprintf(kind, sizeof kind, "%s", line + 5);
-        if (take(&rest, "shape ", &M)) (void)(take(&rest, " ", &K) && take(&rest, " ", &N));
-        at = next ? next + 1 : end;
+/* Is there the same product with more rows, the other half of a design? The target compares the sums of both. */
+static bool has_larger(const npu_xdna_manifest *m, const npu_plan_kernel *k) {
+    for (uint32_t i = 0; i < m->n; i++) {
+        const npu_plan_kernel *o = &m->kernels[i];
+        if (o->M > k->M && o->role == k->role && o->K == k->K && o->N == k->N && !strcmp(o->kind, k->kind) &&
+            !strcmp(o->layout, k->layout))
+            return true;
     }
-    if (M == k->M && K == k->K && N == k->N && !strcmp(kind, k->kind)) return NPU_OK;
-    return npu_fail(err, NPU_REFUSED, "plan.kernel_shape",
-                    "kernel %s is %s, M %u, K %u, N %u; the manifest has %s, M %u, K %u, N %u", k->file, kind, M, K, N,
-                    k->kind, k->M, k->K, k->N);
+    return false;
 }
 
 npu_status npu_xdna_kernel_open(const npu_xdna_manifest *m, uint32_t i, npu_xdna_kernel_files *out, npu_error *err) {
@@ -213,7 +204,7 @@ npu_status npu_xdna_kernel_open(const npu_xdna_manifest *m, uint32_t i, npu_xdna
         status = map_file(m, m->insts[i].file, m->insts[i].sha256, &out->insts, err);
     out->kernel = (npu_xdna_kernel){k->file, out->image.data, out->image.size, out->insts.data, out->insts.size};
     if (status == NPU_OK) status = npu_xdna_kernel_check(&out->kernel, &out->columns, &out->emulated, err);
-    if (status == NPU_OK && out->emulated) status = check_shape(k, &out->image, err);
+    if (status == NPU_OK && out->emulated) status = npu_xdna_description_check(k, &out->image, has_larger(m, k), err);
     if (status != NPU_OK) npu_xdna_kernel_close(out);
     return status;
 }

@@ -41,6 +41,12 @@ const npu_xdna_kind *npu_xdna_kind_named(const char *name);
 /* The layout that a kernel's text says ("tiles 8x8x8 64x64", "rows") at its shape. REFUSED: plan.kernel_shape. */
 npu_status npu_xdna_kernel_layout(const npu_plan_kernel *kernel, npu_xdna_layout *out, npu_error *err);
 
+/* Is |text|, a description for the emulated device, one of |kernel|? A real kernel can only be believed. |proven|: its
+ * sums are compared with those of another kernel before they are used, so that its layout need not be asked for.
+ * REFUSED: plan.kernel_shape, it has another kind, shape or layout; INVALID: xdna.bad_description, the emulated device
+ * would not take it. */
+npu_status npu_xdna_description_check(const npu_plan_kernel *kernel, const npu_map *text, bool proven, npu_error *err);
+
 /* The files of one kernel, mapped; |kernel| refers to the maps. */
 typedef struct npu_xdna_kernel_files {
     npu_map image, insts;
@@ -49,9 +55,9 @@ typedef struct npu_xdna_kernel_files {
     bool emulated;
 } npu_xdna_kernel_files;
 
-/* Maps the files of kernel |i| and compares their SHA-256 and, where the file says it, their shape with the manifest:
- * REFUSED plan.kernel_missing, plan.kernel_hash, plan.kernel_shape; INVALID as npu_xdna_kernel_check. On failure |out|
- * is {0}. */
+/* Maps the files of kernel |i| and compares their SHA-256 and, where the file says it, their shape and layout with the
+ * manifest: REFUSED plan.kernel_missing, plan.kernel_hash, plan.kernel_shape; INVALID as npu_xdna_kernel_check. On
+ * failure |out| is {0}. */
 npu_status npu_xdna_kernel_open(const npu_xdna_manifest *m, uint32_t i, npu_xdna_kernel_files *out, npu_error *err);
 void npu_xdna_kernel_close(npu_xdna_kernel_files *files);
 

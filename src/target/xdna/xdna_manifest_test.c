@@ -162,7 +162,7 @@ static void broken_kernels(void **state) {
     m.kernels[0].N = 1024; /* the hash is right, the shape is not */
     assert_int_equal(npu_xdna_kernel_open(&m, 0, &files, &err), NPU_REFUSED);
     assert_string_equal(err.code, "plan.kernel_shape");
-    assert_non_null(strstr(err.text, "N 960"));
+    assert_non_null(strstr(err.text, "16 576 960"));
     m.kernels[0].N = 960; /* lines may come in another order, and the last one ends with the file */
     char *shape = strstr(text, "shape "), last[64] = "";
     assert_non_null(shape);
@@ -177,7 +177,12 @@ static void broken_kernels(void **state) {
     npu_xdna_kernel_close(&files);
     m.kernels[0].N = 1024;
     assert_int_equal(npu_xdna_kernel_open(&m, 0, &files, &err), NPU_REFUSED);
-    assert_non_null(strstr(err.text, "N 960"));
+    assert_non_null(strstr(err.text, "16 576 960"));
+    m.kernels[0].N = 960; /* a layout that fits the shape too: sums would be wrong */
+    snprintf(m.kernels[1].layout, sizeof m.kernels[1].layout, "tiles 8x8x8 64x32");
+    assert_int_equal(npu_xdna_kernel_open(&m, 1, &files, &err), NPU_REFUSED);
+    assert_string_equal(err.code, "plan.kernel_shape");
+    assert_non_null(strstr(err.text, "core is \"64 64\" in the file, \"64 32\" by the manifest"));
     free(text);
     npu_xdna_manifest_free(&m);
     free(dir);
