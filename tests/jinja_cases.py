@@ -313,6 +313,9 @@ MORE = [
     "{{ 'x' if nope }}{{ 'x' if nope else 'y' }}{{ ('x' if nope) is defined }}{{ (nope or d).b }}{{ (nope and nope.x) is defined }}{{ nope is defined and nope.x }}{{ (none or {}).get('a', 'dflt') }}",
     "{# {% raw %} #}a{% raw %}{# not a comment #}{{ '{{' }}{% endraw %}{{ '{% raw %}' }}{# #}", "{% raw %}\n a \n{% endraw %}\n b", "x{#-#}  y{#--#}  z  {#+#}w", "a {%- if t %} b {%- else -%} c {% endif -%} d", "{% if t %}\r\nx{% endif %}\r\r\ny", "{{ '\\' }}{{ '\\\'' }}{{ \"\\\"\" }}{{ '\\/' }}{{ '\\x7e' }}", "{{ 'a\\x4' }}", "{{ '\\u12' }}",
     "{{ 007 }}", "{{ 0 }}{{ 00 }}{{ 0.5 }}{{ 1.e2 }}", "{{ .5 }}", "{{ 1e5 }}{{ 1E-2 }}{{ 1e+3 }}{{ 12_34 }}", "{{ 1__0 }}", "{{ 0xfF }}{{ 0XA }}{{ 0b1_0 }}{{ 0O7 }}", "{{ 0x }}", "{{ 5.bit }}", "{{ a.0 }}{{ a.1 }}{{ nested.1.1.0 }}", "{{ a.-1 }}",
+    "{{ (a | map('abs'))[1:] }}", "{{ d.keys()[:1] }}", "{{ (messages | selectattr('role', 'eq', 'user'))[0] is defined }}{{ d.items()[0] is defined }}", "{{ (users | groupby('team') | first)[:1] }}{{ (a | map('abs') | list)[1:] }}",
+    "{{ nope is callable }}{{ messages[0].nope is callable }}{{ none is callable }}", "{{ 1 % -0.5 }} {{ -1 % 0.5 }} {{ 0.0 % -3 }} {{ 5.5 % -2 }} {{ -5.5 % 2 }} {{ 0 % -2.5 }}", "{{ 2.567 | round(true) }}{{ 25 | round(false) }}", "{{ 2.5 | round('1') }}", "{{ 10 // 0.1 }} {{ -10 // 0.1 }} {{ 7.5 // -2 }} {{ -0.0 // 3 }} {{ 1 // 0.3 }} {{ 6 // 2.0 }} {{ 1e300 // 1e-300 }}",
+    "{{ [html | safe, 'a'] }}{{ (html | e, ) }}{{ {'k': 'x' | safe} }}{{ '%r' | format('q' | safe) }}{{ html | safe }}",
     "{{ messages[0]['content'] if 'content' in messages[0] else 'none' }}{{ 'tool_calls' in messages[2] }}{{ messages[2].tool_calls[0].function.arguments.y }}{{ messages[2]['tool_calls'] | length }}{{ messages[2].content is none }}{{ messages[2].get('content') or '' }}",
 ]
 # What Python can do and we refuse, rather than give something else: whole numbers beyond 64 bits, complex numbers, what no

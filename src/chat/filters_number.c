@@ -134,13 +134,14 @@ static npu__value *rounded_int(npu__interp *in, int64_t i, int64_t places) {
 
 static npu__value *f_round(npu__interp *in, npu__value *v, npu__args *args) {
     npu__value *digits = npu__arg(in, args, 0, "precision"), *how = npu__arg(in, args, 1, "method");
-    int64_t places = digits && digits->type == NPU__INT ? digits->u.integer : 0;
+    bool whole = !digits || digits->type == NPU__INT || digits->type == NPU__BOOL;
+    int64_t places = !digits || !whole ? 0 : digits->type == NPU__INT ? digits->u.integer : digits->u.boolean;
     bool is_text = how && how->type == NPU__STRING;
     bool common = !how || (is_text && how->u.string.n == 6 && !memcmp(how->u.string.s, "common", 6));
     bool up = is_text && how->u.string.n == 4 && !memcmp(how->u.string.s, "ceil", 4);
     bool down = is_text && how->u.string.n == 5 && !memcmp(how->u.string.s, "floor", 5);
     if (!common && !up && !down) return npu__fail(in, "round knows the methods common, ceil and floor");
-    if (!npu__is_number(v)) return npu__fail(in, "round needs a number");
+    if (!npu__is_number(v) || !whole) return npu__fail(in, "round needs a number, and a whole number of digits");
     if (common && v->type != NPU__FLOAT)
         return rounded_int(in, v->type == NPU__BOOL ? v->u.boolean : v->u.integer, places);
     if (common) return new_float(in, rounded(v->u.number, places));

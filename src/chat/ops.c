@@ -43,6 +43,21 @@ static int64_t whole(const npu__value *v) {
     return v->type == NPU__BOOL ? v->u.boolean : v->u.integer;
 }
 
+/* With the sign of the divisor. */
+static double remainder_of(double a, double b) {
+    double r = fmod(a, b);
+    if (r == 0) return copysign(0, b);
+    return (r < 0) != (b < 0) ? r + b : r;
+}
+
+/* What goes with that remainder: the quotient itself may have been rounded up to the next whole number. */
+static double floor_quotient(double a, double b) {
+    double q = (a - fmod(a, b)) / b;
+    if (fmod(a, b) != 0 && (fmod(a, b) < 0) != (b < 0)) q -= 1;
+    if (q == 0) return copysign(0, a / b);
+    return q - floor(q) > 0.5 ? floor(q) + 1 : floor(q);
+}
+
 static npu__value *floats(npu__interp *in, char op, double a, double b) {
     double r = 0;
     if (op == 'p' && a == 0 && b < 0) return npu__fail(in, "zero can't be raised to a negative power");
@@ -62,11 +77,10 @@ static npu__value *floats(npu__interp *in, char op, double a, double b) {
         r = a / b;
         break;
     case 'f':
-        r = floor(a / b);
+        r = floor_quotient(a, b);
         break;
     case '%':
-        r = fmod(a, b);
-        r += r != 0 && (r < 0) != (b < 0) ? b : 0;
+        r = remainder_of(a, b);
         break;
     default:
         r = pow(a, b);
@@ -98,7 +112,10 @@ static npu__value *wholes(npu__interp *in, char op, int64_t a, int64_t b) {
         r = a / b - (a % b != 0 && (a < 0) != (b < 0));
     } else if (op == '%') {
         r = a % b;
-        r += r != 0 && (r < 0) != (b < 0) ? b : 0;
+        if (r == 0)
+            r = copysign(r, b);
+        else if ((r < 0) != (b < 0))
+            r += b;
     } else {
         over = op == '+'   ? __builtin_add_overflow(a, b, &r)
                : op == '-' ? __builtin_sub_overflow(a, b, &r)
@@ -185,6 +202,11 @@ static npu__value *undefined_item(npu__interp *in, const npu__value *key) {
     return npu__made(in, npu__new_undefined(&in->arena, name));
 }
 
+/* Generators and a dict's keys, values and items have no places, though they are lists here. */
+static bool is_indexed(const npu__value *list) {
+    return list->type == NPU__TUPLE || list->u.list->kind == NPU__PLAIN || list->u.list->kind == NPU__RANGE;
+}
+
 npu__value *npu__item(npu__interp *in, npu__value *v, npu__value *key) {
     if (v->type == NPU__UNDEFINED) return npu__fail(in, "'%s' is undefined", v->u.ref.name);
     if (v->type == NPU__DICT) {
@@ -195,7 +217,7 @@ npu__value *npu__item(npu__interp *in, npu__value *v, npu__value *key) {
     bool index = key->type == NPU__INT || key->type == NPU__BOOL;
     if (index && (npu__is_list(v) || v->type == NPU__STRING)) {
         bool text = v->type == NPU__STRING;
-        bool has_none = !text && v->type == NPU__LIST && v->u.list->kind != NPU__PLAIN && v->u.list->kind != NPU__RANGE;
+        bool has_none = !text && !is_indexed(v);
         if (has_none || (text && !npu__step(in, v->u.string.n / 64))) return has_none ? undefined_item(in, key) : NULL;
         int64_t n = (int64_t)(text ? npu__chars(v->u.string.s, v->u.string.n) : v->u.list->n), i = whole(key);
         if (i < 0) i += n;
@@ -227,6 +249,8 @@ npu__value *npu__slice(npu__interp *in, npu__value *v, npu__value *const parts[3
     bool text = v->type == NPU__STRING;
     if (v->type == NPU__UNDEFINED) return npu__fail(in, "'%s' is undefined", v->u.ref.name);
     if (!text && !npu__is_list(v)) return npu__fail(in, "%s can't be sliced", npu__type_name(v));
+    if (!text && !is_indexed(v))
+        return npu__fail(in, "what a filter or a dict gives can't be sliced: make a list of it first");
     int64_t n = (int64_t)(text ? npu__chars(v->u.string.s, v->u.string.n) : v->u.list->n), step, from, to;
     if (!bound(in, parts[2], INT64_MAX / 4, 1, 1, &step)) return NULL;
     if (parts[2] && parts[2]->type != NPU__NONE) step = whole(parts[2]);

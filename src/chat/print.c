@@ -85,7 +85,7 @@ static bool write_string_repr(npu__interp *in, const npu__value *v) {
     const char *s = v->u.string.s;
     size_t n = v->u.string.n;
     char quote = memchr(s, '\'', n) && !memchr(s, '"', n) ? '"' : '\'';
-    if (!npu__write(in, &quote, 1)) return false;
+    if ((v->u.string.markup && !npu__write_str(in, "Markup(")) || !npu__write(in, &quote, 1)) return false;
     for (size_t at = 0; at < n;) {
         uint32_t cp;
         size_t len = npu_utf8_decode(s + at, n - at, &cp);
@@ -103,7 +103,7 @@ static bool write_string_repr(npu__interp *in, const npu__value *v) {
         if (!ok) return false;
         at += len;
     }
-    return npu__write(in, &quote, 1);
+    return npu__write(in, &quote, 1) && (!v->u.string.markup || npu__write_str(in, ")"));
 }
 
 bool npu__enter_value(npu__interp *in) {
