@@ -218,6 +218,7 @@ def refusals():
             expect(0, command, "--emu", "help", *where, out="window ")
     for more in ([], ["--temp", "1"]):
         expect(2, "run", "-m", MODEL, "-p", "x", "--samplers", "temp,top-q", *more, says="--samplers: \"top-q\" is no step (steps: pen")
+        expect(2, "run", "-m", MODEL, "-p", "x", "--samplers", "temp,top-k,temp", *more, says="--samplers: \"temp\" is there twice")
     expect(2, "conform", "--op", "foo", says="no case of op foo (ops: ")
     expect(2, "conform", "--op", "foo", says="mul_mat, ")
     expect(2, "conform", "--op", "rms_norm", "--type", "q4_0", says="no case of op rms_norm and type q4_0 (its types: f32")

@@ -20,6 +20,8 @@ static int check_steps(const char *order) {
         snprintf(step, sizeof step, "%.*s", (int)strcspn(at, ","), at);
         if (!names(NPU_SAMPLER_ORDER, step))
             return cli_usage("--samplers: \"%s\" is no step (steps: %s)", step, NPU_SAMPLER_ORDER);
+        const char *comma = strchr(at, ',');
+        if (comma && names(comma + 1, step)) return cli_usage("--samplers: \"%s\" is there twice", step);
     }
     return 0;
 }
