@@ -145,12 +145,12 @@ static void run(npu_status want) {
         }
 }
 
-static int setup(void **state) {
-    (void)state;
+/* |emu|: settings of the emulated device, or NULL. */
+static int open_targets(const char *const *emu) {
     npu_error err = {0};
     const char *driver = getenv("NPU_HEX_DRIVER");
     npu_target_params host = {.n_threads = 1, .cpu_level = "ref"};
-    npu_target_params hex = {.driver = driver ? driver : "sim"};
+    npu_target_params hex = {.driver = driver ? driver : "sim", .emu = emu};
     if (npu_target_host.open(&host, NULL, NULL, &targets[0], &err) ||
         npu_target_hexagon.open(&hex, NULL, NULL, &targets[1], &err)) {
         fprintf(stderr, "%s\n", err.text);
