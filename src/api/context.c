@@ -115,7 +115,7 @@ static npu_status open_context(npu_context *c, const npu_context_params *p, npu_
     NPU_TRY(npu_target_host.open(&params, NULL, NULL, &c->host, err));
     NPU_TRY(target ? open_device(c, p, target, &caps, err) : load_host(c, p, &caps, err));
     if (p->mode == NPU_MODE_FAST && c->plan->caps.bit_exact)
-        npu_log(&p->logger, NPU_LOG_WARN, "fast mode has no effect on this CPU: it needs AMX");
+        npu_log(&p->logger, NPU_LOG_WARN, "fast mode has no effect on this CPU: it needs AVX-512 BF16 or AMX");
     npu_log(&p->logger, NPU_LOG_INFO, "%s on %s by plan %s", c->plan->architecture, c->plan->target, c->plan->hash);
     return make_executor(c, p, err);
 }

@@ -47,7 +47,8 @@ static void print_reasons(const npu_plan *p) {
 
 static void print_summary(const npu_plan *p) {
     const npu_plan_settings *s = &p->settings;
-    const char *fast = p->caps.bit_exact ? "fast mode (no effect on this CPU: it needs AMX), " : "fast mode, ";
+    const char *fast =
+        p->caps.bit_exact ? "fast mode (no effect on this CPU: it needs AVX-512 BF16 or AMX), " : "fast mode, ";
     const char *const modes[] = {"", "exact mode, ", fast};
     bool beside = strcmp(p->target, "host") != 0;
     cli_line(stdout, "%s (%s), %u layers, for %s: %s", p->model_name, p->architecture, p->n_layers, p->target,

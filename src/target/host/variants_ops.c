@@ -53,6 +53,18 @@ static bool state_is_simple(const npu_op *op, const npu_tensor *tensors, npu_mod
     return type == NPU_TYPE_F16 || type == NPU_TYPE_F32;
 }
 
+#if defined(__x86_64__)
+static bool fast_attn(const npu_op *op, const npu_tensor *tensors, npu_mode mode) {
+    (void)tensors;
+    return mode == NPU_MODE_FAST && op->src[4] == NPU_NO_TENSOR;
+}
+#define FAST_ATTN                                                                       \
+    {"avx512bf16", NPU_CPU_AVX512 | NPU_CPU_AVX512BF16, npu_host_flash_attn_avx512bf16, \
+     npu_host_flash_attn_scratch_avx512bf16, fast_attn},
+#else
+#define FAST_ATTN
+#endif
+
 /* An embedding that is the head too is read from the head's copy. */
 OP(GET_ROWS, {"ref", 0, npu_host_get_rows_ref, npu_host_get_rows_scratch, NULL, NULL, &npu_host_mul_mat_packing},
    VECTOR(get_rows, ROWS_SCRATCH, table_is_simple, NULL, &npu_host_mul_mat_packing));
@@ -84,6 +96,7 @@ OP(GLU, REF(npu_host_glu_ref, NULL) VECTOR(glu, NO_SCRATCH, NULL));
 OP(SOFT_MAX, REF(npu_host_soft_max_ref, NULL) VECTOR(soft_max, NO_SCRATCH, NULL));
 OP(ROPE_TABLE, REF(npu_host_rope_table_ref, NULL) VECTOR(rope_table, NO_SCRATCH, NULL));
 OP(ROPE, REF(npu_host_rope_ref, NULL) VECTOR(rope, NO_SCRATCH, NULL));
-OP(FLASH_ATTN, REF(npu_host_flash_attn_ref, npu_host_flash_attn_scratch_ref) VECTOR(flash_attn, ATTN_SCRATCH, NULL));
+OP(FLASH_ATTN,
+   REF(npu_host_flash_attn_ref, npu_host_flash_attn_scratch_ref) VECTOR(flash_attn, ATTN_SCRATCH, NULL) FAST_ATTN);
 OP(SUM_ROWS, REF(npu_host_sum_rows_ref, NULL));
 OP(ARGSORT, REF(npu_host_argsort_ref, npu_host_argsort_scratch_ref));

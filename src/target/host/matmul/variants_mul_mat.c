@@ -5,10 +5,6 @@
 #include "target/host/matmul/matmul.h"
 #include "target/host/ref/ref.h"
 
-bool npu_host_has_fast(uint32_t features) {
-    return (features & NPU_CPU_AMX) != 0;
-}
-
 const npu_host_variant npu_host_MUL_MAT[] = {
     {"ref", 0, npu_host_mul_mat_ref, npu_host_mul_mat_scratch_ref, NULL},
 #if defined(__x86_64__)

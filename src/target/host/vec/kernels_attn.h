@@ -4,7 +4,7 @@
  * A tile is up to TILE (query row, head) pairs that read one KV head; in decode, where no KV head has more than a few
  * rows, it has many heads, which lie side by side. Threads share all rows evenly (kernels_attn_share.h). Where there
  * are few, each chunk of 1024 keys is taken alone, and the partial results are merged afterwards in the order of the
- * contract. Decode with keys that are halves a level may leave to a lower one (FEW_FN).
+ * contract. A level may leave calls with few rows (FEW_TAKES) to a lower one (FEW_FN).
  */
 #include "target/host/vec/kernels_attn_block.h"
 
@@ -190,7 +190,7 @@ npu_status VEC_FN(flash_attn)(const npu_host_call *call, npu_error *err) {
     NPU_TRY(npu_host_attn_check_spans(call, err));
     attn_work w = plan_work(call);
 #ifdef FEW_FN
-    if (w.few && call->src[1].t.type == NPU_TYPE_F16) return FEW_FN(flash_attn)(call, err);
+    if (FEW_TAKES(&w)) return FEW_FN(flash_attn)(call, err);
 #endif
     uint8_t *scratch = call->scratch + call->ith * attn_thread_bytes(d, dv);
     attn_tile *t = (attn_tile *)scratch;

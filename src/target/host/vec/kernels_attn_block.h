@@ -7,6 +7,8 @@
  * The cache is [D, heads, cells]: a tile of few rows has all of a thread's KV heads, so that it reads each cell's row
  * as one piece. Alone, the short piece of one head out of each long row takes half of the memory's speed at most.
  */
+#include "target/host/vec/kernels_floats.h"
+
 enum { CHUNK = 1024, BLOCK = 32, TILE = 192, FEW = 8, BLOCK_VECTORS = BLOCK / VW };
 
 /* Blocks that many rows take at a time: their queries and what they accumulate are read once for all of them. */

@@ -1,16 +1,4 @@
 /* RMS_NORM and SOFT_MAX on vectors. A template as kernels_map.h; formulas and lanes as ref/ref_norm.c. */
-enum { SUM_VECTORS = 32 / VW };
-
-/* The lane tree of numerics.md §3 over 32 lanes. */
-static inline float fold32(vf *lane) {
-    NPU_UNROLL
-    for (int h = SUM_VECTORS / 2; h; h /= 2) {
-        NPU_UNROLL
-        for (int j = 0; j < h; j++) lane[j] = vf_add(lane[j], lane[j + h]);
-    }
-    return vf_fold(lane[0]);
-}
-
 /* Lanes past the end keep what they have: adding a zero product would turn a -0 into +0. */
 static inline float square32(const float *x, uint32_t n) {
     vf lane[SUM_VECTORS];

@@ -12,6 +12,7 @@
 /* Attention of few rows is made of conversions and turning as much as of products, and those are cheaper for half as
  * long vectors: on Zen 4 a conversion of 16 halves holds up a multiply-add, two of 8 do half as much. */
 #define FEW_FN(name) npu_host_##name##_avx2
+#define FEW_TAKES(w) ((w)->few && (w)->call->src[1].t.type == NPU_TYPE_F16)
 
 #include "target/host/vec/kernels_map.h"
 #include "target/host/vec/kernels_rows.h"

@@ -3,7 +3,7 @@
  * nothing may touch, scores that are +Inf and NaN, sequences that end and windows that begin anywhere in a block, rows
  * and heads that fill no group, few rows and many, several chunks, keys and values of any type that a cache has, one
  * thread and three. A span lies between other cells, rows between gaps: what is there is NaN and may be neither used
- * nor written.
+ * nor written. The variants of fast mode, whose bits are their own, are compared by distance, with finite numbers.
  *
  * Usage: optest_attn [seed]
  */
@@ -17,6 +17,7 @@
 enum {
     BLOCK = 32,
     CASES = 80,
+    FAST_ROWS = 16, /* from which on fast mode computes otherwise */
     THREADS = 3,
     FIRST_MAX = 5,
     GAP = 32,
@@ -24,6 +25,9 @@ enum {
 };
 
 static const uint32_t cache_types[] = {NPU_TYPE_F32, NPU_TYPE_F16, NPU_TYPE_BF16, NPU_TYPE_Q8_0};
+
+/* Normalised mean squared error of fast mode's results: some 1e-5 by the 8 bits of BF16. */
+static const double fast_error = 3e-5;
 
 typedef struct sizes {
     uint32_t type[3]; /* of keys [1] and of values [2] */
@@ -60,10 +64,10 @@ static uint8_t *row_of(const npu_host_operand *o, uint64_t i1, uint64_t i2) {
 
 /* The first number of a key alone decides where a score is infinite: that of queries is so large that the key's need
  * not be infinite, which it cannot be in blocks of codes. */
-static void random_queries(const sizes *s, const npu_host_operand *q) {
+static void random_queries(const sizes *s, const npu_host_operand *q, bool strange) {
     for (uint64_t i = 0; i < (uint64_t)s->rows * s->heads; i++) {
         float *to = (float *)(void *)row_of(q, i % s->heads, i / s->heads);
-        for (uint32_t k = 0; k < s->d; k++) to[k] = k ? optest_float() : 0x1p110f;
+        for (uint32_t k = 0; k < s->d; k++) to[k] = k || !strange ? optest_float() : 0x1p110f;
     }
 }
 
@@ -74,16 +78,18 @@ static void random_row(const npu_host_operand *o, uint64_t kv_head, uint64_t cel
     npu_quant_of(o->t.type)->quant(values, row_of(o, kv_head, cell), o->t.ne[0]);
 }
 
-/* Keys and values of the span, some blocks strange; what is beside it stays NaN. */
-static void random_cells(const sizes *s, const npu_host_operand *k, const npu_host_operand *v) {
+/* Keys and values of the span, with |strange| some blocks; what is beside it stays NaN. */
+static void random_cells(const sizes *s, const npu_host_operand *k, const npu_host_operand *v, bool strange) {
+    enum { USUAL = 13 };
     for (uint32_t block = 0; block < s->keys; block += BLOCK) {
-        uint32_t kind = optest_random() % 40, last = block + BLOCK < s->keys ? block + BLOCK : s->keys;
+        uint32_t kind = strange ? optest_random() % 40 : USUAL,
+                 last = block + BLOCK < s->keys ? block + BLOCK : s->keys;
         float odd = kind == 12 ? NPU_F32_NAN : kind == 11 ? 0x1p20f : -0x1p20f;
         for (uint32_t j = block; j < last; j++) {
             for (uint32_t h = 0; h < s->kv_heads; h++) {
-                bool strange = kind < 11 || (kind < 13 && j == last - 1 && h == s->kv_heads - 1);
-                random_row(k, h, s->first + j, strange ? odd : 0, true);
-                random_row(v, h, s->first + j, NPU_F32_NAN, strange);
+                bool here = kind < 11 || (kind < USUAL && j == last - 1 && h == s->kv_heads - 1);
+                random_row(k, h, s->first + j, here ? odd : 0, strange);
+                random_row(v, h, s->first + j, NPU_F32_NAN, here);
             }
         }
     }
@@ -139,35 +145,58 @@ static uint64_t differences(const npu_host_operand *good, const npu_host_operand
     return n;
 }
 
-static void one_case(npu_pool *const *pools) {
+/* Squares of the differences of the numbers by squares of the good ones. */
+static double error_of(const npu_host_operand *good, const npu_host_operand *y) {
+    double wrong = 0, right = 0;
+    for (uint64_t i = 0; i < (uint64_t)good->t.ne[1] * good->t.ne[2]; i++) {
+        const float *a = (const float *)(void *)row_of(good, i % good->t.ne[1], i / good->t.ne[1]);
+        const float *b = (const float *)(void *)row_of(y, i % good->t.ne[1], i / good->t.ne[1]);
+        for (uint32_t k = 0; k < good->t.ne[0]; k++) {
+            wrong += ((double)b[k] - a[k]) * ((double)b[k] - a[k]);
+            right += (double)a[k] * a[k];
+        }
+    }
+    return wrong / right;
+}
+
+static void check_variant(const npu_host_variant *v, npu_host_call call, const sizes *s, const npu_host_operand *good,
+                          npu_pool *pool) {
+    npu_host_operand y = run(v, call, pool);
+    uint64_t n = differences(good, &y);
+    bool near = call.mode == NPU_MODE_FAST && s->rows >= FAST_ROWS;
+    double error = near ? error_of(good, &y) : 0;
+    optest_check(near ? error <= fast_error : n == 0,
+                 "%s, %u threads: %s, %s, d %u, %u/%u heads, %u rows, %u keys, window %u: %llu differ, error %g",
+                 v->name, npu_pool_threads(pool), npu_format_name(s->type[1]), npu_format_name(s->type[2]), s->d,
+                 s->heads, s->kv_heads, s->rows, s->keys, s->window, (unsigned long long)n, error);
+    optest_free(y.data);
+}
+
+/* Of |mode| those variants that take nothing in the other: default mode's give fast mode what they give default. */
+static void one_case(npu_pool *const *pools, npu_mode mode) {
     sizes s = random_sizes();
+    const bool strange = mode == NPU_MODE_DEFAULT;
     npu_op op = {.code = NPU_OP_FLASH_ATTN, .params.attn = {.scale = 0.3f, .window = s.window}};
     memset(op.src, 0xFF, sizeof op.src);
     memset(op.dst, 0xFF, sizeof op.dst);
     for (uint16_t i = 0; i < 4; i++) op.src[i] = i;
     op.dst[0] = 4;
-    npu_host_call call = {.op = &op, .mode = NPU_MODE_DEFAULT};
+    npu_host_call call = {.op = &op, .mode = mode};
     call.src[0] = operand(NPU_TYPE_F32, s.d, s.heads, s.rows, GAP);
     for (int i = 1; i <= 2; i++)
         call.src[i] = operand(s.type[i], s.d, s.kv_heads, s.first + s.keys + 1, optest_random() % 2 ? GAP : 0);
     call.src[3] = operand(NPU_TYPE_I32, 2, s.rows, 1, 0);
-    random_queries(&s, &call.src[0]);
-    random_cells(&s, &call.src[1], &call.src[2]);
+    random_queries(&s, &call.src[0], strange);
+    random_cells(&s, &call.src[1], &call.src[2], strange);
     for (uint32_t m = 0; m < s.rows; m++)
         memcpy(row_of(&call.src[3], m, 0), (int32_t[]){(int32_t)s.first, (int32_t)(s.keys - s.rows + 1 + m)}, 8);
     const npu_host_variant *ref = npu_host_variants(NPU_OP_FLASH_ATTN);
     while (ref->name && ref->features) ref++;
     npu_host_operand good = run(ref, call, pools[0]);
     for (const npu_host_variant *v = npu_host_variants(NPU_OP_FLASH_ATTN); v->name; v++) {
-        if ((v->features & npu_cpu_features()) != v->features) continue;
-        for (int p = 0; p < 2; p++) {
-            npu_host_operand y = run(v, call, pools[p]);
-            uint64_t n = differences(&good, &y);
-            optest_check(n == 0, "%s, %u threads: %s, %s, d %u, %u/%u heads, %u rows, %u keys, window %u: %llu differ",
-                         v->name, npu_pool_threads(pools[p]), npu_format_name(s.type[1]), npu_format_name(s.type[2]),
-                         s.d, s.heads, s.kv_heads, s.rows, s.keys, s.window, (unsigned long long)n);
-            optest_free(y.data);
-        }
+        bool of_default = !v->takes || v->takes(&op, NULL, NPU_MODE_DEFAULT);
+        if ((v->features & npu_cpu_features()) != v->features || of_default != (mode == NPU_MODE_DEFAULT)) continue;
+        for (int p = 0; p < 2; p++) check_variant(v, call, &s, &good, pools[p]);
     }
     optest_free(good.data);
     for (int i = 0; i < 4; i++) free(call.src[i].data);
@@ -178,7 +207,10 @@ static void all(void) {
     npu_error err;
     if (optest_check(npu_pool_create(1, &pools[0], &err) == NPU_OK, "no thread") &&
         optest_check(npu_pool_create(THREADS, &pools[1], &err) == NPU_OK, "no threads"))
-        for (int i = 0; i < CASES; i++) one_case(pools);
+        for (int i = 0; i < CASES; i++) {
+            one_case(pools, NPU_MODE_DEFAULT);
+            one_case(pools, NPU_MODE_FAST);
+        }
     for (int i = 0; i < 2; i++)
         if (pools[i]) npu_pool_destroy(pools[i]);
 }

@@ -16,4 +16,8 @@ NPU_HOST_VEC_OPS(avx2);
 NPU_HOST_VEC_OPS(avx512);
 NPU_HOST_VEC_OPS(neon);
 
+/* Fast mode's. */
+npu_host_op_fn npu_host_flash_attn_avx512bf16;
+npu_host_scratch_fn npu_host_flash_attn_scratch_avx512bf16;
+
 #endif

@@ -5,6 +5,18 @@
 
 #include "wire/math.h"
 
+enum { SUM_VECTORS = 32 / VW };
+
+/* The lane tree of numerics.md §3 over 32 lanes. */
+static inline float fold32(vf *lane) {
+    NPU_UNROLL
+    for (int h = SUM_VECTORS / 2; h; h /= 2) {
+        NPU_UNROLL
+        for (int j = 0; j < h; j++) lane[j] = vf_add(lane[j], lane[j + h]);
+    }
+    return vf_fold(lane[0]);
+}
+
 static inline vf vf_poly(vf x, const float *c, int n) {
     vf p = vf_set(c[n - 1]);
     for (int i = n - 2; i >= 0; i--) p = vf_fma(p, x, vf_set(c[i]));
