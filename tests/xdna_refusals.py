@@ -91,6 +91,14 @@ def manifests(base, made, folder):
         folder_of_lies = other(lambda m, told=told: m["kernels"][at].update(told), name, lie)
         run_npu("plan", *base, "--kernels", folder_of_lies, "-o", folder / "lies.json")
         refused(code, name, word, command=run)(*base, "--plan", folder / "lies.json", "--kernels", folder_of_lies)
+    # A 16-row kernel that the plan has no larger one for: that the folder has one, of rows that no plan takes, proves nothing.
+    small = next(i for i, k in enumerate(json.loads(text)["kernels"]) if k["M"] == 16 and k["role"] == "qkv")
+    name = json.loads(text)["kernels"][small]["file"]
+    lie = (made / name).read_text().replace("core 64 64", "core 64 32")
+    sha = hashlib.sha256(lie.encode()).hexdigest()
+    alone = other(lambda m: (m["kernels"][at].update(M=64), m["kernels"][small].update(sha256=sha)), name, lie)
+    run_npu("plan", *base, "--kernels", alone, "-o", folder / "lies.json")
+    refused("plan.kernel_shape", name, '"64 32" in the file', command=run)(*base, "--plan", folder / "lies.json", "--kernels", alone)
     return json.loads(plan.read_text())
 
 

@@ -185,18 +185,8 @@ static npu_status map_file(const npu_xdna_manifest *m, const char *name, const c
                     "kernel %s: its SHA-256 is %.16s..., the manifest says %.16s...", name, have, want);
 }
 
-/* Is there the same product with more rows, the other half of a design? The target compares the sums of both. */
-static bool has_larger(const npu_xdna_manifest *m, const npu_plan_kernel *k) {
-    for (uint32_t i = 0; i < m->n; i++) {
-        const npu_plan_kernel *o = &m->kernels[i];
-        if (o->M > k->M && o->role == k->role && o->K == k->K && o->N == k->N && !strcmp(o->kind, k->kind) &&
-            !strcmp(o->layout, k->layout))
-            return true;
-    }
-    return false;
-}
-
-npu_status npu_xdna_kernel_open(const npu_xdna_manifest *m, uint32_t i, npu_xdna_kernel_files *out, npu_error *err) {
+npu_status npu_xdna_kernel_open(const npu_xdna_manifest *m, uint32_t i, bool proven, npu_xdna_kernel_files *out,
+                                npu_error *err) {
     const npu_plan_kernel *k = &m->kernels[i];
     *out = (npu_xdna_kernel_files){0};
     npu_status status = map_file(m, k->file, k->sha256, &out->image, err);
@@ -204,7 +194,7 @@ npu_status npu_xdna_kernel_open(const npu_xdna_manifest *m, uint32_t i, npu_xdna
         status = map_file(m, m->insts[i].file, m->insts[i].sha256, &out->insts, err);
     out->kernel = (npu_xdna_kernel){k->file, out->image.data, out->image.size, out->insts.data, out->insts.size};
     if (status == NPU_OK) status = npu_xdna_kernel_check(&out->kernel, &out->columns, &out->emulated, err);
-    if (status == NPU_OK && out->emulated) status = npu_xdna_description_check(k, &out->image, has_larger(m, k), err);
+    if (status == NPU_OK && out->emulated) status = npu_xdna_description_check(k, &out->image, proven, err);
     if (status != NPU_OK) npu_xdna_kernel_close(out);
     return status;
 }

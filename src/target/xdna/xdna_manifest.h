@@ -56,9 +56,10 @@ typedef struct npu_xdna_kernel_files {
 } npu_xdna_kernel_files;
 
 /* Maps the files of kernel |i| and compares their SHA-256 and, where the file says it, their shape and layout with the
- * manifest: REFUSED plan.kernel_missing, plan.kernel_hash, plan.kernel_shape; INVALID as npu_xdna_kernel_check. On
- * failure |out| is {0}. */
-npu_status npu_xdna_kernel_open(const npu_xdna_manifest *m, uint32_t i, npu_xdna_kernel_files *out, npu_error *err);
+ * manifest: REFUSED plan.kernel_missing, plan.kernel_hash, plan.kernel_shape; INVALID as npu_xdna_kernel_check.
+ * |proven|: as npu_xdna_description_check. On failure |out| is {0}. */
+npu_status npu_xdna_kernel_open(const npu_xdna_manifest *m, uint32_t i, bool proven, npu_xdna_kernel_files *out,
+                                npu_error *err);
 void npu_xdna_kernel_close(npu_xdna_kernel_files *files);
 
 /* Makes a folder of kernel descriptions for the emulated device: of |n| kernels only role, kind and shape are read. It

@@ -6,11 +6,21 @@
 
 #include "target/xdna/xdna_internal.h"
 
+/* Is the kernel used only where its sums were compared with those of another one (npu_xdna_prove)? */
+static bool is_proven(const npu_plan *plan, uint32_t kernel) {
+    for (uint32_t i = 0; i < plan->n_designs; i++) {
+        const npu_plan_design *d = &plan->designs[i];
+        bool alone = d->decode_kernel == kernel && d->prefill_kernel == NPU_PLAN_NO_KERNEL;
+        if (alone || d->prefill_kernel == kernel) return false;
+    }
+    return true;
+}
+
 static npu_status load_kernel(npu_xdna_target *t, uint32_t plan_kernel, npu_xdna_kernel_files *files, npu_error *err) {
     const npu_plan_kernel *k = &t->plan->kernels[plan_kernel];
     uint32_t i = 0;
     while (strcmp(t->manifest.kernels[i].file, k->file) != 0) i++; /* npu_plan_check_kernels found it */
-    NPU_TRY(npu_xdna_kernel_open(&t->manifest, i, files, err));
+    NPU_TRY(npu_xdna_kernel_open(&t->manifest, i, is_proven(t->plan, plan_kernel), files, err));
     t->kernels[plan_kernel].columns = files->columns;
     return npu_xdna_kernel_layout(k, &t->kernels[plan_kernel].layout, err);
 }
