@@ -24,8 +24,8 @@
 
 enum { SPINS = 4000, YIELDS = 50, LINE = 128 };
 
-/* In nanoseconds: waits that are put up with, runs that are counted together, and how long threads are left out,
- * doubled each time. */
+/* In nanoseconds: waits that are put up with, runs that are counted together, and how long threads are left out, doubled
+ * each time until all of them did well for as long as runs are counted together. */
 enum { PATIENCE = 4000000, TOGETHER = 20000000, ALONE_FIRST = 100000000, ALONE_LAST = 1600000000 };
 
 typedef struct worker {
@@ -86,7 +86,7 @@ static unsigned wait_generation(npu_pool *pool, unsigned old) {
         }
     }
     pthread_mutex_lock(&pool->mutex);
-    /* Sequentially consistent with npu_pool_run: it sees the sleeper, or the sleeper sees the new generation. */
+    /* Sequentially consistent with start_run: it sees the sleeper, or the sleeper sees the new generation. */
     atomic_fetch_add(&pool->sleepers, 1);
     while ((now = atomic_load(&pool->generation)) == old) pthread_cond_wait(&pool->wake, &pool->mutex);
     atomic_fetch_sub(&pool->sleepers, 1);
@@ -173,7 +173,8 @@ unsigned npu_pool_threads(const npu_pool *pool) {
     return pool->n_threads;
 }
 
-/* Threads that wait most of the time are worth less than one that never does. */
+/* Threads that wait most of the time are worth less than one that never does. Of waits at a run's end only the calling
+ * thread's is counted: of three threads or more, runs without barriers never seem to wait too much. */
 static bool waits_too_much(npu_pool *pool) {
     uint64_t waited = atomic_load_explicit(&pool->waited, memory_order_relaxed);
     if (waited < PATIENCE) return false;
@@ -211,11 +212,11 @@ void npu_pool_run(npu_pool *pool, void (*fn)(void *context, unsigned ith, unsign
         fn(context, 0, 1);
         return;
     }
-    const bool tried_again = pool->alone_until != 0;
     pool->fn = fn;
     pool->context = context;
-    run_all(pool, tried_again || pool->before > TOGETHER);
-    if (tried_again && !pool->alone_until) pool->alone_ns = 0;
+    run_all(pool, pool->alone_until || pool->before > TOGETHER);
+    /* Not after the first run that waited little: a short one says nothing yet. */
+    if (!pool->alone_until && pool->before > TOGETHER) pool->alone_ns = 0;
 }
 
 static void meet(npu_pool *pool, bool may_shrink) {

@@ -1,7 +1,6 @@
 /* One pool of threads per context. The caller's thread is thread 0 and takes part; the others spin for a short while,
  * then sleep. No work is queued: npu_pool_run gives the same function to all threads and returns when all have
- * returned. When other programs keep the cores busy, it gives the function to the calling thread
- * alone for a while.
+ * returned. When other programs keep the cores busy, it gives the function to the calling thread alone for a while.
  */
 #ifndef NPU_BASE_POOL_H
 #define NPU_BASE_POOL_H
