@@ -50,8 +50,11 @@ static void ask(uintptr_t offset, char *out, size_t size) {
     int failed = posix_spawnp(&child, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
-    for (ssize_t got = 1; !failed && got > 0 && used<size - 1; used += got> 0 ? (size_t)got : 0)
-        got = read(ends[0], out + used, size - 1 - used);
+    while (!failed && used < size - 1) {
+        ssize_t got = read(ends[0], out + used, size - 1 - used);
+        if (got <= 0) break;
+        used += (size_t)got;
+    }
     out[used] = 0;
     close(ends[0]);
     if (!failed) waitpid(child, NULL, 0);
