@@ -47,7 +47,7 @@ static int simple(const char *name, const npu__value *v) {
         {"iterable", v->type == NPU__STRING || v->type == NPU__DICT || npu__is_list(v) || v->type == NPU__UNDEFINED ||
                          v->type == NPU__LOOP},
         {"callable", v->type == NPU__MACRO || v->type == NPU__METHOD || v->type == NPU__FUNCTION ||
-                         v->type == NPU__LOOP || v->type == NPU__UNDEFINED || /* to say its name when it is called */
+                         v->type == NPU__LOOP || v->type == NPU__UNDEFINED || /* the call fails, with its name */
                          (v->type == NPU__TURNS && !v->u.turns->items)},
         {"escaped", v->type == NPU__STRING && v->u.string.markup},
         {"filter", v->type == NPU__STRING && npu__is_filter(v->u.string.s)},

@@ -112,10 +112,7 @@ static npu__value *wholes(npu__interp *in, char op, int64_t a, int64_t b) {
         r = a / b - (a % b != 0 && (a < 0) != (b < 0));
     } else if (op == '%') {
         r = a % b;
-        if (r == 0)
-            r = copysign(r, b);
-        else if ((r < 0) != (b < 0))
-            r += b;
+        r += r != 0 && (r < 0) != (b < 0) ? b : 0;
     } else {
         over = op == '+'   ? __builtin_add_overflow(a, b, &r)
                : op == '-' ? __builtin_sub_overflow(a, b, &r)
