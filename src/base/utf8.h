@@ -9,7 +9,8 @@
  * point; a byte that does not start a valid, shortest-form sequence gives 1 and UINT32_MAX. */
 size_t npu_utf8_decode(const char *s, size_t n, uint32_t *code_point);
 
-/* How many bytes a character has whose first one is |lead|, as that announces; 1 of what is no first byte. */
+/* How many bytes |lead| announces for its character, 1 to 4; of a byte that only goes on with one 1. Whether it may
+ * stand there, and whether the others follow, is not looked at. */
 static inline size_t npu_utf8_announced(uint8_t lead) {
     return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
 }

@@ -2,7 +2,7 @@
  * tiles of weight rows by activation rows, whose sums stay in registers. An output has 32 lanes, more than registers
  * hold for several, so a tile takes SLICE of them at a time, and rows lie in *slices*: first those values of each 32
  * that belong to the first SLICE lanes, of all rows, then the next. Each pass so reads what it needs from end to end.
- * Included by a matmul_<isa>.c after the vectors and |sum_lanes|.
+ * Included by a matmul_<isa>.c after the vectors, |sum_lanes| and |sum_four|.
  */
 #ifndef NPU_MATMUL_DOT_H
 #define NPU_MATMUL_DOT_H
