@@ -24,8 +24,8 @@
 
 enum { SPINS = 4000, YIELDS = 50, LINE = 128 };
 
-/* In nanoseconds: waits that are put up with, runs that are counted together, and how long threads are left out, doubled
- * each time until all of them did well for as long as runs are counted together. */
+/* In nanoseconds: waits that are put up with, runs that are counted together, and how long threads are left out,
+ * doubled each time until all of them did well for as long as runs are counted together. */
 enum { PATIENCE = 4000000, TOGETHER = 20000000, ALONE_FIRST = 100000000, ALONE_LAST = 1600000000 };
 
 typedef struct worker {
