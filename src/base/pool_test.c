@@ -196,7 +196,11 @@ static void cost_of_a_run(void **state) {
         for (int i = 0; i < 1000; i++) npu_pool_run(s.pool, mark, &s);
         clock_gettime(CLOCK_MONOTONIC, &b);
         double seconds = (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
-        if (seconds / 1000 < best) best = seconds / 1000;
+        if (s.nth != 2) {
+            usleep(200000); /* the pool tries all threads again */
+        } else if (seconds / 1000 < best) {
+            best = seconds / 1000;
+        }
     }
     print_message("a run on two threads: %.2f us (best of 20 x 1000)\n", best * 1e6);
     npu_pool_destroy(s.pool);
