@@ -8,7 +8,7 @@
  * When other programs keep the cores busy, threads that wait for each other a thousand times a second get nothing done:
  * whenever one has a core, another has lost its own (measured: two threads at a tenth of the speed of one). Waits that
  * outlast the spin are therefore added up, and a run that mostly waits goes on with the calling thread alone, as do the
- * runs of a while after it; then all threads are tried again. Short runs, as of one op each, are counted together.
+ * runs of a while after it; then all threads are tried again.
  */
 #include "base/pool.h"
 
@@ -24,9 +24,8 @@
 
 enum { SPINS = 4000, YIELDS = 50, LINE = 128 };
 
-/* In nanoseconds: waits that are put up with, runs that are counted together, and how long threads are left out,
- * doubled each time until all of them did well for as long as runs are counted together. */
-enum { PATIENCE = 4000000, TOGETHER = 20000000, ALONE_FIRST = 100000000, ALONE_LAST = 1600000000 };
+/* In nanoseconds: waits that are put up with in a run, and how long threads are left out, doubled each time. */
+enum { PATIENCE = 4000000, ALONE_FIRST = 100000000, ALONE_LAST = 1600000000 };
 
 typedef struct worker {
     npu_pool *pool;
@@ -40,16 +39,15 @@ struct npu_pool {
     _Alignas(LINE) atomic_uint arrived;    /* threads at the barrier */
     _Alignas(LINE) atomic_uint phase;      /* barriers passed */
     _Alignas(LINE) atomic_uint sleepers;
-    _Alignas(LINE) atomic_ullong waited; /* in this run and |before|, all threads, beyond the spin */
+    _Alignas(LINE) atomic_ullong waited; /* in this run, all threads, beyond the spin */
     atomic_int stop;
     void (*fn)(void *context, unsigned ith, unsigned nth);
     void *context;
     pthread_mutex_t mutex;
     pthread_cond_t wake;
     unsigned n_threads, spins;
-    unsigned width;                 /* threads in this run; written when no other thread runs */
-    uint64_t started, before;       /* this run, and what the ones took that are counted with it */
-    uint64_t alone_until, alone_ns; /* alone_until 0: all threads run */
+    unsigned width;                          /* threads in this run; written when no other thread runs */
+    uint64_t started, alone_until, alone_ns; /* alone_until 0: all threads run */
     worker workers[NPU_POOL_MOST];
 };
 
@@ -86,7 +84,7 @@ static unsigned wait_generation(npu_pool *pool, unsigned old) {
         }
     }
     pthread_mutex_lock(&pool->mutex);
-    /* Sequentially consistent with start_run: it sees the sleeper, or the sleeper sees the new generation. */
+    /* Sequentially consistent with npu_pool_run: it sees the sleeper, or the sleeper sees the new generation. */
     atomic_fetch_add(&pool->sleepers, 1);
     while ((now = atomic_load(&pool->generation)) == old) pthread_cond_wait(&pool->wake, &pool->mutex);
     atomic_fetch_sub(&pool->sleepers, 1);
@@ -173,12 +171,32 @@ unsigned npu_pool_threads(const npu_pool *pool) {
     return pool->n_threads;
 }
 
-/* Threads that wait most of the time are worth less than one that never does. Of waits at a run's end only the calling
- * thread's is counted: of three threads or more, runs without barriers never seem to wait too much. */
+void npu_pool_run(npu_pool *pool, void (*fn)(void *context, unsigned ith, unsigned nth), void *context) {
+    pool->width = 1;
+    if (pool->n_threads == 1 || (pool->alone_until && npu_clock_ns() < pool->alone_until)) {
+        fn(context, 0, 1);
+        return;
+    }
+    bool tried_again = pool->alone_until != 0;
+    pool->fn = fn;
+    pool->context = context;
+    pool->width = pool->n_threads;
+    pool->started = npu_clock_ns();
+    pool->alone_until = 0;
+    atomic_store_explicit(&pool->waited, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->running, pool->n_threads - 1, memory_order_relaxed);
+    start_run(pool);
+    fn(context, 0, pool->width);
+    unsigned left = atomic_load_explicit(&pool->running, memory_order_acquire);
+    while (left) left = wait_change(pool, &pool->running, left);
+    if (tried_again && !pool->alone_until) pool->alone_ns = 0;
+}
+
+/* Threads that wait most of the time are worth less than one that never does. */
 static bool waits_too_much(npu_pool *pool) {
     uint64_t waited = atomic_load_explicit(&pool->waited, memory_order_relaxed);
     if (waited < PATIENCE) return false;
-    return 2 * waited > (2 * pool->width - 3) * (pool->before + npu_clock_ns() - pool->started);
+    return 2 * waited > (2 * pool->width - 3) * (npu_clock_ns() - pool->started);
 }
 
 static void go_on_alone(npu_pool *pool) {
@@ -186,37 +204,6 @@ static void go_on_alone(npu_pool *pool) {
     if (pool->alone_ns > ALONE_LAST) pool->alone_ns = ALONE_LAST;
     pool->alone_until = npu_clock_ns() + pool->alone_ns;
     pool->width = 1;
-}
-
-/* A run on all threads; |anew|: what the ones before it waited says nothing of it. */
-static void run_all(npu_pool *pool, bool anew) {
-    if (anew) {
-        pool->before = 0;
-        atomic_store_explicit(&pool->waited, 0, memory_order_relaxed);
-    }
-    pool->width = pool->n_threads;
-    pool->started = npu_clock_ns();
-    pool->alone_until = 0;
-    atomic_store_explicit(&pool->running, pool->n_threads - 1, memory_order_relaxed);
-    start_run(pool);
-    pool->fn(pool->context, 0, pool->width);
-    unsigned left = atomic_load_explicit(&pool->running, memory_order_acquire);
-    while (left) left = wait_change(pool, &pool->running, left);
-    if (!pool->alone_until && waits_too_much(pool)) go_on_alone(pool);
-    pool->before += npu_clock_ns() - pool->started;
-}
-
-void npu_pool_run(npu_pool *pool, void (*fn)(void *context, unsigned ith, unsigned nth), void *context) {
-    pool->width = 1;
-    if (pool->n_threads == 1 || (pool->alone_until && npu_clock_ns() < pool->alone_until)) {
-        fn(context, 0, 1);
-        return;
-    }
-    pool->fn = fn;
-    pool->context = context;
-    run_all(pool, pool->alone_until || pool->before > TOGETHER);
-    /* Not after the first run that waited little: a short one says nothing yet. */
-    if (!pool->alone_until && pool->before > TOGETHER) pool->alone_ns = 0;
 }
 
 static void meet(npu_pool *pool, bool may_shrink) {

@@ -53,28 +53,19 @@ static npu_status measure(npu_context *context, uint32_t depth, double *us, cost
 }
 
 static void nothing(void *context, unsigned ith, unsigned nth) {
-    unsigned *threads = context;
-    if (ith == 0) *threads = nth;
+    (void)context, (void)ith, (void)nth;
 }
 
-/* What handing one op to all CPU threads and waiting for them costs. On busy cores a pool goes on with one thread; what
- * that takes is not the cost in question, so a new pool takes its place. */
+/* What handing one op to all CPU threads and waiting for them costs. */
 static npu_status measure_pool(unsigned threads, double *us, npu_error *err) {
-    double times[POOL_RUNS];
     npu_pool *pool;
     NPU_TRY(npu_pool_create(threads, &pool, err));
-    for (int i = -POOL_RUNS / 10; i < POOL_RUNS;) {
-        unsigned took_part;
+    for (int i = 0; i < POOL_RUNS / 10; i++) npu_pool_run(pool, nothing, NULL);
+    double times[POOL_RUNS];
+    for (int i = 0; i < POOL_RUNS; i++) {
         double start = seconds(CLOCK_MONOTONIC);
-        npu_pool_run(pool, nothing, &took_part);
-        double took = (seconds(CLOCK_MONOTONIC) - start) * 1e6;
-        if (took_part != npu_pool_threads(pool)) {
-            npu_pool_destroy(pool);
-            NPU_TRY(npu_pool_create(threads, &pool, err));
-            continue;
-        }
-        if (i >= 0) times[i] = took;
-        i++;
+        npu_pool_run(pool, nothing, NULL);
+        times[i] = (seconds(CLOCK_MONOTONIC) - start) * 1e6;
     }
     *us = cli_bench_median(times, POOL_RUNS);
     npu_pool_destroy(pool);
