@@ -62,6 +62,8 @@ typedef struct npu_host_variant {
 /* Whether fast mode computes anything otherwise than default mode where the CPU has |features|. */
 bool npu_host_has_fast(uint32_t features);
 
+enum { NPU_HOST_FAST_ROWS = 16 }; /* from that many rows on (numerics.md §1) */
+
 /* All implementations of an op, ref first, better ones later; the last one that fits the CPU level and takes the op is
  * used. NULL-name terminated; NULL for an unknown code. */
 const npu_host_variant *npu_host_variants(uint32_t code);

@@ -9,4 +9,4 @@
 #define NPU_MATMUL_MANY
 #include "target/host/matmul/matmul_formats.h"
 
-const npu_mm_many npu__mm_fast_amx = {TILE_ROWS, to_bf16, formats};
+const npu_mm_many npu__mm_fast_amx = {NPU_HOST_FAST_ROWS, to_bf16, formats};

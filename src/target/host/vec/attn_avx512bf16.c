@@ -8,8 +8,7 @@
 #include "wire/format.h"
 
 #define VEC_FN(name) npu_host_##name##_avx512bf16
-/* As fast mode's products: from 16 rows on. */
 #define FEW_FN(name) npu_host_##name##_avx512
-#define FEW_TAKES(w) ((w)->call->src[0].t.ne[2] < 16)
+#define FEW_TAKES(w) ((w)->call->src[0].t.ne[2] < NPU_HOST_FAST_ROWS)
 
 #include "target/host/vec/kernels_attn.h"

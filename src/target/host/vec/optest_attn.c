@@ -17,7 +17,6 @@
 enum {
     BLOCK = 32,
     CASES = 80,
-    FAST_ROWS = 16, /* from which on fast mode computes otherwise */
     THREADS = 3,
     FIRST_MAX = 5,
     GAP = 32,
@@ -162,7 +161,7 @@ static double error_of(const npu_host_operand *good, const npu_host_operand *y) 
 static void check_variant(const npu_host_variant *v, npu_host_call call, const sizes *s, const npu_host_operand *good,
                           npu_pool *pool) {
     npu_host_operand y = run(v, call, pool);
-    bool near = call.mode == NPU_MODE_FAST && s->rows >= FAST_ROWS;
+    bool near = call.mode == NPU_MODE_FAST && s->rows >= NPU_HOST_FAST_ROWS;
     uint64_t n = differences(good, &y, !near);
     double error = near ? error_of(good, &y) : 0;
     optest_check(n == 0 && error <= fast_error,
